@@ -1,0 +1,297 @@
+"""The words that all formats share: what a process, a failure, an impact and a degree of certainty are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from diagnoser.model import (
+    Confidence,
+    Diagnosis,
+    Fact,
+    Failure,
+    Finding,
+    Frame,
+    Impact,
+    Incident,
+    Process,
+    Remedy,
+    Report,
+    Symptom,
+)
+from diagnoser.render._plain import one_line
+
+UNNAMED = "an unnamed process"
+
+IMPACT: dict[Impact, str] = {
+    "startup": "the server did not start",
+    "crash": "the server died",
+    "hang": "the server stopped answering",
+    "requests": "the server stayed up, but requests failed",
+}
+CONFIDENCE: dict[Confidence, str] = {
+    "certain": "The log proves it.",
+    "likely": "The log fits this cause, but does not prove it.",
+    "possible": "Worth checking first; the log says too little to be sure.",
+}
+NOT_IN_THIS_LOG = "The root cause is not in this log"
+
+_KIND = {
+    "exception": "Exception of unknown type",
+    "native": "Native crash",
+    "signal": "Signal",
+    "exit": "Exit",
+    "message": "Error message",
+}
+_STDIN = ("-", "<stdin>", "stdin", "(stdin)")
+
+_FACT_LABELS = {
+    "vllm_version": "vLLM",
+    "sglang_version": "SGLang",
+    "mooncake_version": "Mooncake",
+    "lmcache_version": "LMCache",
+    "ray_version": "Ray",
+    "torch_version": "torch",
+    "cuda_version": "CUDA",
+    "nccl_version": "NCCL",
+    "driver_version": "driver",
+    "python_version": "Python",
+    "gpu": "",
+    "gpu_name": "",
+    "model": "",
+    "tensor_parallel_size": "TP",
+    "pipeline_parallel_size": "PP",
+    "data_parallel_size": "DP",
+    "expert_parallel_size": "EP",
+    "decode_context_parallel_size": "DCP",
+    "world_size": "world size",
+    "nnodes": "nodes",
+    "quantization": "quantization",
+    "dtype": "dtype",
+    "max_model_len": "max_model_len",
+    "kv_role": "KV role",
+    "kv_connector": "KV connector",
+}
+"""Facts that a reader wants at a glance, in the order they are shown, with what stands before the value."""
+
+
+def process_label(process: Process) -> str:
+    """The process by the shortest name that tells it apart, for example `Worker_TP1`."""
+    ranks = " ".join(f"{name} {number}" for name, number in process.ranks)
+    if process.name:
+        return one_line(process.name)
+    if process.role:
+        return one_line(f"{process.role} {ranks}".strip())
+    if ranks:
+        return ranks
+    if process.pid is not None:
+        return f"process {process.pid}"
+    return UNNAMED
+
+
+def process_with_pid(process: Process) -> str:
+    """The process and its pid, for example `Worker_TP1 (pid 23011)`."""
+    label = process_label(process)
+    if process.pid is None or str(process.pid) in label:
+        return label
+    return f"{label} (pid {process.pid})"
+
+
+def process_home(process: Process) -> str:
+    """Where the process ran, for example `host node-a, pod decode-0`; empty when the log does not say."""
+    places = (("host", process.host), ("pod", process.pod), ("container", process.container))
+    return ", ".join(f"{word} {one_line(value)}" for word, value in places if value)
+
+
+def process_list(processes: Sequence[Process], most: int = 4) -> str:
+    """Names of the processes, those beyond `most` as a count."""
+    labels = list(dict.fromkeys(process_label(process) for process in processes))
+    if len(labels) <= most + 1:
+        return join_words(labels)
+    return f"{', '.join(labels[:most])} and {len(labels) - most:,} more"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else list(words))
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """`1 line`, `2,000 lines`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def place(source: str, line: int) -> str:
+    """`worker.log:126`, or the source alone where no line is known."""
+    return f"{one_line(source)}:{line}" if line else one_line(source)
+
+
+def failure_label(failure: Failure) -> str:
+    """What failed in one or a few words: the exception's type, the signal, or the kind in words."""
+    if failure.type:
+        return one_line(failure.type)
+    return _KIND[failure.kind]
+
+
+def type_label(type_name: str | None, message: str) -> str:
+    """Type and first line of the message of a link, symptom or runner-up, whichever are there."""
+    first = one_line(message.strip().split("\n", 1)[0][:2000])
+    name = one_line(type_name) if type_name else ""
+    return f"{name}: {first}" if name and first else name or first or "no message"
+
+
+def headline(incident: Incident) -> str:
+    """What failed first and in which process, in one line without the message."""
+    root = incident.root
+    what = failure_label(root)
+    what = what[:1].upper() + what[1:] if root.kind == "exit" else what
+    return f"{what} in {process_with_pid(root.speaker)}" if root.speaker.known else what
+
+
+def root_place(incident: Incident, most: int = 4) -> str:
+    """Where and when the root stands in the log, where its process ran, and which processes failed alike."""
+    root = incident.root
+    said = [place(root.source, root.line), one_line(root.time or ""), process_home(root.speaker)]
+    where = ", ".join(part for part in said if part)
+    if root.count > 1:
+        where += f"; {root.count:,} times"
+    if incident.also_on:
+        where += f"; the same failure in {process_list(incident.also_on, most)}"
+    if root.quoted:
+        where += "; known only from the text that another process quoted"
+    return where
+
+
+def nothing_words(report: Report) -> str:
+    """The verdict of a log without an incident, as a sentence without its period."""
+    default = "Ordered shutdown, no failure" if report.verdict == "shutdown" else "No failure found"
+    return one_line(report.summary).rstrip(".") or default
+
+
+def unknown_steps(incident: Incident, report: Report) -> tuple[Remedy, ...]:
+    """What a reader can do about a failure that no rule explains."""
+    if incident.root.frames:
+        read = Remedy("Read the traceback below from its last line up: the last call is where it failed.")
+    else:
+        read = Remedy("Read the log around the line named above; the lines just before it matter most.")
+    upstream = "Report it to the project it belongs to; this writes the text of the report:"
+    return (read, Remedy(upstream, run=_issue_command(report)))
+
+
+def _issue_command(report: Report) -> str | None:
+    """The command that writes an upstream report of the same input; None when there are too many logs to name."""
+    from shlex import quote
+
+    names = [one_line(source.name) for source in report.sources]
+    if len(names) == 1 and names[0] in _STDIN:
+        return "diagnose --format issue < the-same-log"
+    if not 0 < len(names) <= 4 or any(name in _STDIN for name in names):
+        return None
+    return f"diagnose --format issue {' '.join(map(quote, names))}"
+
+
+def frame_place(frame: Frame) -> str:
+    """`vllm/config.py:12 in __init__`, with what is known of it."""
+    text = one_line(frame.file)
+    if frame.line is not None:
+        text += f":{frame.line}"
+    return f"{text} in {one_line(frame.function)}" if frame.function else text
+
+
+def best(incident: Incident) -> Diagnosis | None:
+    """The diagnosis that is shown as the cause."""
+    return incident.diagnoses[0] if incident.diagnoses else None
+
+
+def fact_words(facts: Iterable[tuple[str, Fact]]) -> tuple[str, ...]:
+    """The facts a reader wants at a glance, as short phrases."""
+    values = {name: fact.value for name, fact in facts}
+    found = []
+    for name, label in _FACT_LABELS.items():
+        if name in values:
+            value = one_line(str(values[name]))
+            if len(value) <= 80:
+                found.append(f"{label} {value}".strip())
+    return tuple(found)
+
+
+def coverage_words(report: Report) -> tuple[str, ...]:
+    """What was read and what was not, most important first; the second and later ones are caveats."""
+    coverage = report.coverage
+    names = [one_line(source.name) for source in report.sources]
+    said = []
+    if names or coverage.lines_read:
+        of = f" of {join_words(names)}" if 0 < len(names) <= 3 else f" of {len(names):,} sources" if names else ""
+        skipped = ""
+        if coverage.lines_skipped:
+            skipped = f", {plural(coverage.lines_skipped, 'healthy line')} skipped"
+        elif coverage.lines_skipped is None:
+            skipped = ", healthy stretches skipped"
+        said.append(f"{plural(coverage.lines_read, 'line')} read{of}{skipped}")
+    if coverage.lines_cut:
+        said.append(f"{plural(coverage.lines_cut, 'overlong line')} cut")
+    if coverage.undecodable_bytes:
+        said.append(f"{plural(coverage.undecodable_bytes, 'byte')} could not be decoded")
+    said.extend(one_line(note).rstrip(".") for note in coverage.notes)
+    return tuple(said)
+
+
+def redaction_words(report: Report) -> str:
+    """How many secrets of which kind were hidden; empty when none."""
+    if not report.redactions:
+        return ""
+    return ", ".join(f"{count:,} {kind}" for kind, count in report.redactions)
+
+
+class SymptomGroup(NamedTuple):
+    """Consequences of one kind, counted together."""
+
+    label: str
+    total: int
+    processes: tuple[Process, ...]
+    source: str
+    line: int
+    because: str
+
+
+def fold_symptoms(symptoms: Iterable[Symptom]) -> list[SymptomGroup]:
+    """Symptoms of the same type and reason as one group, in the order of their first appearance."""
+    groups: dict[tuple[str, str], tuple[Symptom, dict[Process, None], list[int]]] = {}
+    for symptom in symptoms:
+        kind = symptom.type or one_line(symptom.message)[:60]
+        _, processes, counts = groups.setdefault((kind, symptom.because), (symptom, {}, []))
+        processes[symptom.process] = None
+        counts.append(symptom.count)
+    return [
+        SymptomGroup(
+            type_label(first.type, first.message),
+            sum(counts),
+            tuple(processes),
+            first.source,
+            first.line,
+            first.because,
+        )
+        for first, processes, counts in groups.values()
+    ]
+
+
+def finding_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings worst first, otherwise as given."""
+    order = {"error": 0, "warning": 1, "skipped": 2, "ok": 3}
+    return sorted(findings, key=lambda finding: order[finding.status])
+
+
+def finding_counts(findings: Sequence[Finding]) -> str:
+    """`1 error, 2 warnings, 5 passed, 1 skipped`."""
+    counts: dict[str, int] = {"error": 0, "warning": 0, "ok": 0, "skipped": 0}
+    for finding in findings:
+        counts[finding.status] += 1
+    said = []
+    if counts["error"]:
+        said.append(plural(counts["error"], "error"))
+    if counts["warning"]:
+        said.append(plural(counts["warning"], "warning"))
+    said.append(f"{counts['ok']:,} passed")
+    if counts["skipped"]:
+        said.append(f"{counts['skipped']:,} skipped")
+    return ", ".join(said)
