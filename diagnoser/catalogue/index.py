@@ -1,0 +1,145 @@
+"""The compact form of a rule set: plain data that is quick to load and touches only the rules that a failure needs.
+
+What is looked up for every failure lies open (exception names, literals of log conditions); everything else is packed
+per rule and unpacked when that rule is a candidate. The form holds texts, numbers, tuples and dicts only, so reading
+a damaged or forged one can give a wrong answer but can't run anything.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from diagnoser.catalogue.search import Pattern
+from diagnoser.errors import RuleError
+from diagnoser.model import Condition, Reference, Remedy, Rule, Sample
+
+FORMAT = 1
+"""Raise it whenever the compact form changes."""
+GRAM = 4
+"""Characters of the text pieces by which literals are found."""
+MARSHAL_VERSION = 4
+"""Understood by every Python that we support."""
+
+
+class Index(NamedTuple):
+    """The open part. `marshal` stores it as a plain tuple in this order."""
+
+    digest: str
+    ids: tuple[str, ...]
+    heads: tuple[bytes, ...]
+    """Per rule: a packed `Head`."""
+    types: dict[str, bytes]
+    """Exception name without module: packed `Candidate`s."""
+    generic: bytes
+    """Packed `Candidate`s of conditions that name no exception, or not by a few names."""
+    log_entries: tuple[tuple[int, int], ...]
+    """Per log pattern: rule number and condition index; the index of a `not` is written as -1 - index."""
+    log_literals: tuple[str, ...]
+    log_owners: tuple[tuple[int, ...], ...]
+    """Per literal: the log patterns that ask for it."""
+    log_grams: dict[str, tuple[int, ...]]
+    """A rare piece of each literal: the literals that hold it."""
+    log_short: tuple[int, ...]
+    """Literals that are shorter than a piece."""
+    log_always: tuple[int, ...]
+    """Log patterns without literals."""
+    bodies: tuple[tuple[int, int], ...]
+    """Per rule: where its packed `Rule` starts and how long it is."""
+    errors: tuple[tuple[str, str, int | None, str | None], ...]
+
+
+class Head(NamedTuple):
+    """What matching needs of a rule."""
+
+    id: str
+    role: str
+    outranks: tuple[str, ...]
+    applies: tuple[tuple[str, str], ...]
+    fixed_in: str | None
+    conditions: tuple[tuple[Any, ...], ...]
+    """Each a `Test` as a plain tuple."""
+
+
+class Test(NamedTuple):
+    """A `Condition` ready to be tried."""
+
+    confidence: str
+    names: tuple[str, ...] | None
+    """The exception names, where the pattern comes down to a few."""
+    exception: str | None
+    message: Pattern | None
+    code: Pattern | None
+    frame: Pattern | None
+    any_frame: Pattern | None
+    log: Pattern | None
+    near: str
+    fact: tuple[tuple[str, str], ...]
+    negate: tuple[Any, ...] | None
+    """The `not`, itself a `Test` as a plain tuple."""
+    keys: int
+    """How many keys were given, a `not` counting as one."""
+    literal: int
+    """Length of the literals that the condition asks for."""
+
+    @property
+    def alone(self) -> bool:
+        """True when the log record itself is the failure."""
+        return self.log is not None and not (self.exception or self.message or self.code or self.frame or self.any_frame)
+
+
+class Candidate(NamedTuple):
+    """A condition that a failure may meet, and what its texts must contain for that (one of each, if any)."""
+
+    rule: int
+    condition: int
+    type: tuple[str, ...]
+    message: tuple[str, ...]
+    code: tuple[str, ...]
+    frame: tuple[str, ...]
+
+
+def dump(index: Index) -> bytes:
+    """The open part as bytes."""
+    return marshal.dumps(tuple(index), MARSHAL_VERSION)
+
+
+def restore(packed: bytes) -> Index:
+    """The open part from its bytes; raises ValueError, EOFError or TypeError for anything else."""
+    found = marshal.loads(packed)
+    if not isinstance(found, tuple) or len(found) != len(Index._fields):
+        raise ValueError("not a catalogue index")
+    return Index(*found)
+
+
+def head(packed: bytes) -> Head:
+    """One head from its bytes."""
+    return Head(*marshal.loads(packed))
+
+
+def candidates(packed: bytes) -> tuple[tuple[Any, ...], ...]:
+    """Candidates as plain tuples, in the order of `Candidate`."""
+    found: tuple[tuple[Any, ...], ...] = marshal.loads(packed)
+    return found
+
+
+def errors(index: Index) -> tuple[RuleError, ...]:
+    """The errors met when the rules were read."""
+    return tuple(RuleError(path, problem, line=line, key=key) for path, problem, line, key in index.errors)
+
+
+def rule(packed: bytes) -> Rule:
+    """One rule from its packed form."""
+    found = Rule(*marshal.loads(packed))
+    return found._replace(
+        matches=tuple(_condition(entry) for entry in found.matches),
+        remedies=tuple(Remedy(*entry) for entry in found.remedies),
+        references=tuple(Reference(*entry) for entry in found.references),
+        samples=tuple(Sample(*entry) for entry in found.samples),
+    )
+
+
+def _condition(entry: Sequence[Any]) -> Condition:
+    found = Condition(*entry)
+    return found._replace(negate=_condition(found.negate)) if found.negate else found

@@ -1,0 +1,82 @@
+"""Runs rule patterns: compiled when first needed, bounded in time, never able to stop a diagnosis.
+
+A pattern that comes down to plain literals is looked up as text, without a regular expression engine.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+BUDGET = 0.2
+"""Seconds that one pattern may take on one text; beyond it the pattern counts as not found."""
+MOST_TIMEOUTS = 3
+"""A pattern that ran out of time this often is not tried again."""
+LONGEST_TEXT = 1 << 18
+"""Characters of a text that are searched; messages beyond it are cut in the middle."""
+
+
+Pattern = str | tuple[str, ...]
+"""A regular expression, or the literals that searching for it comes down to."""
+
+_CASE_TWINS = str.maketrans({"\u212a": "k", "\u017f": "s", "\u0130": "i", "\u0131": "i"})
+"""Letters beyond ASCII that match an ASCII letter when case is ignored."""
+
+
+def normalize(text: str) -> str:
+    """The text in the form that literals are looked up in: lower case, with the Unicode twins of ASCII letters folded."""
+    return text.lower() if text.isascii() else text.translate(_CASE_TWINS).lower()
+
+
+class Hit(NamedTuple):
+    """Where a pattern was found and what its named groups hold."""
+
+    start: int
+    end: int
+    groups: tuple[tuple[str, str], ...] = ()
+
+
+class Searcher:
+    """Compiled patterns and what went wrong with them."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[tuple[str, bool], Any] = {}
+        self.timeouts: dict[str, int] = {}
+        """Patterns that ran out of time, with how often."""
+
+    def search(self, pattern: Pattern, text: str) -> Hit | None:
+        """The first place where a pattern holds."""
+        if len(text) > LONGEST_TEXT:
+            text = text[: LONGEST_TEXT // 2] + "\n" + text[-LONGEST_TEXT // 2 :]
+        return _find(pattern, text) if isinstance(pattern, tuple) else self._run(pattern, text, full=False)
+
+    def full(self, pattern: str, text: str) -> Hit | None:
+        """A match of the whole text."""
+        return self._run(pattern, text, full=True)
+
+    def _run(self, pattern: str, text: str, *, full: bool) -> Hit | None:
+        compiled = self._compiled.get((pattern, full))
+        if compiled is None:
+            import regex
+
+            compiled = self._compiled[pattern, full] = regex.compile(pattern, regex.V0)
+        if self.timeouts.get(pattern, 0) >= MOST_TIMEOUTS:
+            return None
+        try:
+            found = compiled.fullmatch(text, timeout=BUDGET) if full else compiled.search(text, timeout=BUDGET)
+        except TimeoutError:
+            self.timeouts[pattern] = self.timeouts.get(pattern, 0) + 1
+            return None
+        if found is None:
+            return None
+        groups = found.groupdict() if compiled.groups else {}
+        return Hit(found.start(), found.end(), tuple((name, value) for name, value in groups.items() if value is not None))
+
+
+def _find(literals: tuple[str, ...], text: str) -> Hit | None:
+    """The earliest literal; of two at one place the one that stands first in the pattern, as an alternation would."""
+    best: Hit | None = None
+    for literal in literals:
+        at = text.find(literal)
+        if at >= 0 and (best is None or at < best.start):
+            best = Hit(at, at + len(literal))
+    return best

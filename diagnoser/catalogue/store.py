@@ -1,0 +1,190 @@
+"""Keeps the compact form of a rule directory in a cache file, so that a run need not read TOML.
+
+Layout: magic, three lengths, a checksum, then the key (which directory, which files), the index, and the packed rules.
+The file is written under another name and then renamed, and is believed only when it belongs to this user and nobody
+else may write to it. `DIAGNOSER_CACHE=off` turns it off, any other value names the directory to use.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+from binascii import crc32
+from typing import NamedTuple
+
+from diagnoser import __version__
+from diagnoser.catalogue.index import FORMAT, Index, dump, restore, rule
+from diagnoser.model import Rule
+
+MAGIC = b"DGNR"
+MOST_FILES = 16
+"""Cache files that are kept; the oldest go first."""
+LARGEST_CACHE = 1 << 28
+
+_HEADER = 4 + 4 * 4  # magic, lengths of key and index, length of the packed rules, checksum of key and index
+
+
+class Shelf(NamedTuple):
+    """The rules of one directory, ready for use."""
+
+    directory: str
+    index: Index
+    bodies: bytes | None
+    """The packed rules; None when they are in `cache`."""
+    cache: str | None = None
+    start: int = 0
+    """Where the packed rules begin in `cache`."""
+    checksum: int = 0
+
+    def rule(self, number: int) -> Rule:
+        """One whole rule; read from the file it came from when the cache has changed under us."""
+        offset, length = self.index.bodies[number]
+        if self.bodies is not None:
+            return rule(self.bodies[offset : offset + length])
+        assert self.cache is not None
+        try:
+            with open(self.cache, "rb") as stream:  # noqa: PTH123
+                if _parse_header(stream.read(_HEADER))[3] == self.checksum:
+                    stream.seek(self.start + offset)
+                    return rule(stream.read(length))
+        except (OSError, ValueError, EOFError, TypeError):
+            pass
+        from diagnoser.catalogue.loader import load
+
+        wanted = self.index.ids[number]
+        return next(found for found in load([self.directory]).rules if found.id == wanted)
+
+
+def open_shelf(directory: str, *, installed: bool = False) -> Shelf:
+    """The rules of a directory, from the cache when that is valid.
+
+    `installed` directories change only as a whole, so their files are not looked at one by one.
+    """
+    place = _cache_directory()
+    if place is None:
+        return read_shelf(directory)
+    key = _key(directory, installed=installed)
+    path = f"{place}/{os.path.basename(directory)}-{crc32(directory.encode()):08x}.rules"  # noqa: PTH119
+    found = _read(path, key, directory)
+    if found is not None:
+        return found
+    shelf = read_shelf(directory)
+    if shelf.bodies is not None:
+        _write(place, path, encode(shelf.index, shelf.bodies, key))
+    return shelf
+
+
+def read_shelf(directory: str) -> Shelf:
+    """The rules of a directory, read from its files."""
+    from diagnoser.catalogue.indexer import build
+    from diagnoser.catalogue.loader import load
+
+    return Shelf(directory, *build(load([directory])))
+
+
+def prebuilt(path: str, directory: str) -> Shelf | None:
+    """The compact form that was packed with this very version, or None."""
+    return _read(path, marshal.dumps((FORMAT, __version__), 4), directory, owned=False)
+
+
+def encode(index: Index, bodies: bytes, key: bytes) -> bytes:
+    """The content of a cache file."""
+    packed = dump(index)
+    lengths = b"".join(len(part).to_bytes(4, "little") for part in (key, packed, bodies))
+    return MAGIC + lengths + crc32(packed, crc32(key)).to_bytes(4, "little") + key + packed + bodies
+
+
+def _parse_header(header: bytes) -> tuple[int, int, int, int]:
+    """The numbers of a cache file's head; raises ValueError when it is none."""
+    if len(header) != _HEADER or header[:4] != MAGIC:
+        raise ValueError("not a rule cache")
+    first, second, third, fourth = (int.from_bytes(header[at : at + 4], "little") for at in (4, 8, 12, 16))
+    return first, second, third, fourth
+
+
+def _cache_directory() -> str | None:
+    """Where cache files go; None when there is no place that only this user may write to."""
+    wanted = os.environ.get("DIAGNOSER_CACHE", "")
+    if wanted.lower() in ("off", "0", "no", "none"):
+        return None
+    if wanted:
+        return os.path.abspath(wanted)  # noqa: PTH100
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    if not base:
+        home = os.path.expanduser("~")  # noqa: PTH111
+        base = f"{home}/.cache" if home != "~" else ""
+    return f"{base}/diagnoser" if base and os.path.isabs(base) else None  # noqa: PTH117
+
+
+def _key(directory: str, *, installed: bool) -> bytes:
+    """What a cache must have been built from to be valid: the version and every file with its size and time."""
+    parts: list[tuple[str, int, int]] = []
+    _list(directory, parts, folders_only=installed)
+    return marshal.dumps((FORMAT, __version__, directory, tuple(sorted(parts))), 4)
+
+
+def _list(directory: str, parts: list[tuple[str, int, int]], *, folders_only: bool) -> None:
+    """Adds what lies below a directory; a folder that can't be read is left to the loader, which says so."""
+    try:
+        status = os.stat(directory)  # noqa: PTH116
+        parts.append((directory, status.st_mtime_ns, 0))
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    if entry.name[0] not in "._":
+                        _list(entry.path, parts, folders_only=folders_only)
+                elif not folders_only and entry.name.endswith(".toml"):
+                    status = entry.stat()
+                    parts.append((entry.name, status.st_mtime_ns, status.st_size))
+    except OSError:
+        return
+
+
+def _read(path: str, key: bytes, directory: str, *, owned: bool = True) -> Shelf | None:
+    """The shelf in a cache file; None when the file is missing, stale, damaged or not safely ours."""
+    try:
+        with open(path, "rb") as stream:  # noqa: PTH123
+            status = os.fstat(stream.fileno())
+            if owned and hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
+                return None
+            length, packed_length, bodies_length, checksum = _parse_header(stream.read(_HEADER))
+            start = _HEADER + length + packed_length
+            if length != len(key) or status.st_size != start + bodies_length or status.st_size > LARGEST_CACHE:
+                return None
+            if stream.read(length) != key:
+                return None
+            packed = stream.read(packed_length)
+        if crc32(packed, crc32(key)) != checksum:
+            return None
+        return Shelf(directory, restore(packed), None, path, start, checksum)
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+
+
+def _write(place: str, path: str, content: bytes) -> None:
+    """Puts a cache file in place in one step; failing to is no error, the next run reads the TOML again."""
+    part = f"{path}.{os.getpid()}.part"
+    try:
+        os.makedirs(place, mode=0o700, exist_ok=True)  # noqa: PTH103
+        if hasattr(os, "geteuid"):
+            status = os.stat(place)  # noqa: PTH116
+            if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+                return
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        with open(handle, "wb") as stream:  # noqa: PTH123
+            stream.write(content)
+        os.replace(part, path)  # noqa: PTH105
+        _tidy(place)
+    except OSError:
+        try:
+            os.unlink(part)  # noqa: PTH108
+        except OSError:
+            return
+
+
+def _tidy(place: str) -> None:
+    """Removes the oldest cache files beyond `MOST_FILES`."""
+    with os.scandir(place) as entries:
+        found = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries if entry.name.endswith(".rules"))
+    for _, path in found[:-MOST_FILES]:
+        os.unlink(path)  # noqa: PTH108
