@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from diagnoser.catalogue import index as compact
 from diagnoser.catalogue.index import Head, Test
@@ -53,18 +54,18 @@ class Catalogue:
     def __init__(self, shelves: Sequence[Shelf], errors: Sequence[RuleError] = ()) -> None:
         self._shelves = tuple(shelves)
         self._searcher = Searcher()
-        self._prefilters = tuple(Prefilter(shelf.index) for shelf in self._shelves)
+        self._prefilters = tuple(Prefilter(shelf.table) for shelf in self._shelves)
         self._heads: tuple[dict[int, Head], ...] = tuple({} for _ in self._shelves)
-        self._candidates: dict[tuple[int, str | None], tuple[tuple[object, ...], ...]] = {}
+        self._candidates: dict[tuple[int, str | None], tuple[tuple[Any, ...], ...]] = {}
         self._where: dict[str, tuple[int, int]] = {}
         self._hidden: set[tuple[int, int]] = set()
-        found = [error for shelf in self._shelves for error in compact.errors(shelf.index)]
+        found = [error for shelf in self._shelves for error in compact.errors(shelf.table)]
         for number, shelf in enumerate(self._shelves):
-            for position, rule_id in enumerate(shelf.index.ids):
+            for position, rule_id in enumerate(shelf.table.ids):
                 if self._where.setdefault(rule_id, (number, position)) != (number, position):
                     self._hidden.add((number, position))
                     path = shelf.rule(position).path
-                    found.append(RuleError(path, f"{rule_id} is already defined by another directory", line=1, key="id"))
+                    found.append(RuleError(path, f"{rule_id} is already defined elsewhere", line=1, key="id"))
         self.rules: Mapping[str, Rule] = Rules(self._shelves, self._where)
         self.errors: tuple[RuleError, ...] = (*errors, *found)
 
@@ -76,7 +77,8 @@ class Catalogue:
 
         A rule that can't be used is left out and named in `errors`; with `strict` RuleErrors is raised instead.
         """
-        shelves, errors = [], []
+        shelves: list[Shelf] = []
+        errors: list[RuleError] = []
         if builtin:
             shelves.append(_builtin())
         if packs:
@@ -99,10 +101,10 @@ class Catalogue:
     def digest(self) -> str:
         """`sha256:…` over all rule files; equal for equal rules, wherever they lie."""
         if len(self._shelves) == 1:
-            return self._shelves[0].index.digest
+            return self._shelves[0].table.digest
         import hashlib
 
-        joined = "\n".join(sorted(shelf.index.digest for shelf in self._shelves))
+        joined = "\n".join(sorted(shelf.table.digest for shelf in self._shelves))
         return f"sha256:{hashlib.sha256(joined.encode()).hexdigest()}"
 
     @property
@@ -121,7 +123,7 @@ class Catalogue:
         normalized = normalize(text)
         for number, (shelf, prefilter) in enumerate(zip(self._shelves, self._prefilters, strict=True)):
             for entry in prefilter.entries(normalized):
-                rule, place = shelf.index.log_entries[entry]
+                rule, place = shelf.table.log_entries[entry]
                 if (number, rule) in self._hidden:
                     continue
                 head = self._head(number, rule)
@@ -159,7 +161,7 @@ class Catalogue:
         for number in range(len(self._shelves)):
             for head, held, exception in self._holding(number, context):
                 key = (head.id, exception)
-                if key not in best or _rank(held) < _rank(best[key][1]):
+                if key not in best or held.rank < best[key][1].rank:
                     match = Match(head.id, head.role, held.confidence, held.captures, held.evidence, exception)  # type: ignore[arg-type]
                     best[key] = (head, held, match)
         return ordered(list(best.values()))
@@ -171,7 +173,8 @@ class Catalogue:
             kind, message, code = normalize(subject.type or ""), normalize(subject.message), normalize(subject.code)
             places: str | None = None
             for rule, index, *needles in (*self._filed(shelf, short), *self._filed(shelf, None)):
-                if not (literal_in(needles[0], kind) and literal_in(needles[1], message) and literal_in(needles[2], code)):
+                texts = (kind, message, code)
+                if not all(map(literal_in, needles, texts)):
                     continue
                 if needles[3]:
                     places = normalized_places(subject) if places is None else places
@@ -180,14 +183,14 @@ class Catalogue:
                 head = self._applying(shelf, rule, context.facts)
                 held = head and holds(head, index, Test(*head.conditions[index]), subject, context)
                 if head and held:
-                    yield head, held, subject.index
+                    yield head, held, subject.position
         if context.text:
             yield from self._holding_alone(shelf, context)
 
     def _holding_alone(self, shelf: int, context: Context) -> Iterator[tuple[Head, Held, int | None]]:
         """The lone `log` conditions of one directory that hold for the failure's own record."""
         for entry in self._prefilters[shelf].entries(normalize(context.text)):
-            rule, index = self._shelves[shelf].index.log_entries[entry]
+            rule, index = self._shelves[shelf].table.log_entries[entry]
             head = self._applying(shelf, rule, context.facts) if index >= 0 else None
             test = Test(*head.conditions[index]) if head else None
             if head and test and test.alone:
@@ -195,11 +198,11 @@ class Catalogue:
                 if held:
                     yield head, held, None
 
-    def _filed(self, shelf: int, name: str | None) -> tuple[tuple[object, ...], ...]:
+    def _filed(self, shelf: int, name: str | None) -> tuple[tuple[Any, ...], ...]:
         """The candidates filed under an exception's name, or (None) under no name."""
         found = self._candidates.get((shelf, name))
         if found is None:
-            index = self._shelves[shelf].index
+            index = self._shelves[shelf].table
             packed = index.generic if name is None else index.types.get(name)
             found = self._candidates[shelf, name] = compact.candidates(packed) if packed else ()
         return found
@@ -215,15 +218,11 @@ class Catalogue:
         """A rule's head, unpacked once."""
         heads = self._heads[shelf]
         if rule not in heads:
-            heads[rule] = compact.head(self._shelves[shelf].index.heads[rule])
+            heads[rule] = compact.head(self._shelves[shelf].table.heads[rule])
         return heads[rule]
 
     def _test(self, hit: LogHit) -> Test:
         return Test(*self._head(*self._where[hit.rule_id]).conditions[hit.condition_index])
-
-
-def _rank(held: Held) -> tuple[int, int, int]:
-    return ("certain", "likely", "possible").index(held.confidence), -held.keys, -held.literal
 
 
 def _log_pattern(head: Head, place: int) -> str | tuple[str, ...] | None:

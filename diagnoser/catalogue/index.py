@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from diagnoser.catalogue.search import Pattern
 from diagnoser.errors import RuleError
-from diagnoser.model import Condition, Reference, Remedy, Rule, Sample
+from diagnoser.model import Condition, Confidence, Reference, Remedy, Rule, Sample
 
 FORMAT = 1
 """Raise it whenever the compact form changes."""
@@ -65,7 +65,7 @@ class Head(NamedTuple):
 class Test(NamedTuple):
     """A `Condition` ready to be tried."""
 
-    confidence: str
+    confidence: Confidence
     names: tuple[str, ...] | None
     """The exception names, where the pattern comes down to a few."""
     exception: str | None
@@ -86,7 +86,8 @@ class Test(NamedTuple):
     @property
     def alone(self) -> bool:
         """True when the log record itself is the failure."""
-        return self.log is not None and not (self.exception or self.message or self.code or self.frame or self.any_frame)
+        others = (self.exception, self.message, self.code, self.frame, self.any_frame)
+        return self.log is not None and not any(others)
 
 
 class Candidate(NamedTuple):

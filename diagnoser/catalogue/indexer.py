@@ -22,7 +22,8 @@ def build(loaded: Loaded) -> tuple[Index, bytes]:
     position = 0
     for number, rule in enumerate(loaded.rules):
         tests = tuple(_test(condition) for condition in rule.matches)
-        head = Head(rule.id, rule.role, rule.outranks, rule.applies, rule.fixed_in, tuple(tuple(test) for test in tests))
+        packed = tuple(tuple(test) for test in tests)
+        head = Head(rule.id, rule.role, rule.outranks, rule.applies, rule.fixed_in, packed)
         heads.append(marshal.dumps(tuple(head), MARSHAL_VERSION))
         for candidate, names in _candidates(number, rule.matches):
             for name in names or ():
@@ -33,15 +34,23 @@ def build(loaded: Loaded) -> tuple[Index, bytes]:
         bodies.append((position, len(body)))
         chunks.append(body)
         position += len(body)
+    entries, owners, always = _log_patterns(loaded.rules)
+    literals = tuple(owners)
+    grams, short_literals = _grams(literals)
     index = Index(
-        loaded.digest,
-        tuple(rule.id for rule in loaded.rules),
-        tuple(heads),
-        {name: _pack(found) for name, found in types.items()},
-        _pack(generic),
-        *_log_parts(loaded.rules),
-        tuple(bodies),
-        tuple((error.path, error.problem, error.line, error.key) for error in loaded.errors),
+        digest=loaded.digest,
+        ids=tuple(rule.id for rule in loaded.rules),
+        heads=tuple(heads),
+        types={name: _pack(found) for name, found in types.items()},
+        generic=_pack(generic),
+        log_entries=entries,
+        log_literals=literals,
+        log_owners=tuple(tuple(owners[literal]) for literal in literals),
+        log_grams=grams,
+        log_short=short_literals,
+        log_always=always,
+        bodies=tuple(bodies),
+        errors=tuple((error.path, error.problem, error.line, error.key) for error in loaded.errors),
     )
     return index, b"".join(chunks)
 
@@ -64,7 +73,11 @@ def _test(condition: Condition) -> Test:
         condition.confidence,
         names,
         condition.exception,
-        *(_pattern(getattr(condition, key)) for key in PATTERN_KEYS[1:]),
+        _pattern(condition.message),
+        _pattern(condition.code),
+        _pattern(condition.frame),
+        _pattern(condition.any_frame),
+        _pattern(condition.log),
         condition.near,
         condition.fact,
         tuple(_test(condition.negate)) if condition.negate else None,
@@ -93,11 +106,13 @@ def _candidates(number: int, conditions: Sequence[Condition]) -> Iterator[tuple[
         )
         by_type = patterns.required(exception) if exception and names is None else ()
         short = tuple(dict.fromkeys(name.rsplit(".", 1)[-1] for name in names)) if names is not None else None
-        yield Candidate(number, index, by_type, *needles, frame), short
+        yield Candidate(number, index, by_type, needles[0], needles[1], frame), short
 
 
-def _log_parts(rules: Sequence[Rule]) -> tuple[Any, ...]:
-    """The fields of `Index` that find log conditions."""
+def _log_patterns(
+    rules: Sequence[Rule],
+) -> tuple[tuple[tuple[int, int], ...], dict[str, list[int]], tuple[int, ...]]:
+    """All log patterns, the literals that they ask for with their patterns, and the patterns without literals."""
     entries: list[tuple[int, int]] = []
     owners: dict[str, list[int]] = {}
     always: list[int] = []
@@ -112,9 +127,7 @@ def _log_parts(rules: Sequence[Rule]) -> tuple[Any, ...]:
                 if not literals:
                     always.append(len(entries))
                 entries.append((number, place))
-    texts = tuple(owners)
-    grams, short = _grams(texts)
-    return tuple(entries), texts, tuple(tuple(owners[text]) for text in texts), grams, short, tuple(always)
+    return tuple(entries), owners, tuple(always)
 
 
 def _grams(literals: Sequence[str]) -> tuple[dict[str, tuple[int, ...]], tuple[int, ...]]:

@@ -70,7 +70,8 @@ def load(directories: Iterable[str]) -> Loaded:
             if rule is None:
                 continue
             if rule.id in rules:
-                errors.append(RuleError(path, f"{rule.id} is already defined in {rules[rule.id].path}", line=1, key="id"))
+                other = rules[rule.id].path
+                errors.append(RuleError(path, f"{rule.id} is already defined in {other}", line=1, key="id"))
                 continue
             rules[rule.id] = rule
     digest = hashlib.sha256()
@@ -119,7 +120,8 @@ def _load_file(path: str) -> tuple[bytes, Rule | None, list[RuleError]]:
     except OSError as error:
         return b"", None, [RuleError(path, f"can't be read: {error.strerror or error}")]
     except UnicodeDecodeError as error:
-        return content, None, [RuleError(path, f"not UTF-8 at byte {error.start}", line=content.count(b"\n", 0, error.start) + 1)]
+        line = content.count(b"\n", 0, error.start) + 1
+        return content, None, [RuleError(path, f"not UTF-8 at byte {error.start}", line=line)]
     return content, *load_text(text.replace("\r\n", "\n"), path)
 
 
@@ -131,7 +133,7 @@ def _dangling(rules: dict[str, Rule]) -> Iterator[RuleError]:
 
 
 def key_lines(text: str) -> dict[str, int]:
-    """Where each key of a TOML text stands: `match[0].message` to its line, from 1. Inline tables count as their key."""
+    """Where each key of a TOML text stands: `match[0].message` to its line; inline tables count as their key."""
     lines: dict[str, int] = {}
     counts: dict[str, int] = {}
     prefix, closing = "", ""

@@ -35,7 +35,7 @@ class LogHit(NamedTuple):
 class Subject(NamedTuple):
     """What the keys about an exception look at: one exception of a failure, or a failure without exceptions."""
 
-    index: int | None
+    position: int | None
     type: str | None
     message: str
     frames: tuple[Frame, ...]
@@ -78,13 +78,24 @@ class Held(NamedTuple):
     keys: int
     literal: int
 
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """Lower is better: confidence, then how many keys were given, then how long their literals are."""
+        return CONFIDENCES.index(self.confidence), -self.keys, -self.literal
+
 
 def subjects(failure: Failure) -> tuple[Subject, ...]:
     """Each exception of a failure; the failure itself when it has none."""
     if not failure.exceptions:
         return (Subject(None, failure.name, failure.text, failure.native_frames, failure.end_line),)
     return tuple(
-        Subject(index, found.type, found.message, found.frames, (found.end_line or found.line) - sum(map(_lines, found.notes)))
+        Subject(
+            index,
+            found.type,
+            found.message,
+            found.frames,
+            (found.end_line or found.line) - sum(map(_lines, found.notes)),
+        )
         for index, found in enumerate(failure.exceptions)
     )
 
@@ -97,15 +108,19 @@ def own_text(failure: Failure, record_text: str) -> str:
 
 
 def holds(head: Head, index: int, test: Test, subject: Subject | None, context: Context) -> Held | None:
-    """The condition with what it read, or None when one of its keys does not hold. No subject: the record is the failure."""
+    """The condition with what it read; None when a key does not hold. Without a subject the record is the failure."""
     captures: dict[str, str] = {}
     evidence: list[Evidence] = []
     if subject is not None and not _subject_holds(test, subject, context, captures, evidence):
         return None
     if not all(_fact_holds(context, name, wanted, evidence) for name, wanted in test.fact):
         return None
-    if test.log is not None and not _log_holds(head.id, index, test, context, captures, evidence, alone=subject is None):
-        return None
+    if test.log is not None:
+        own, hit = _log_holds(head.id, index, test, context, alone=subject is None)
+        if own is None:
+            return None
+        _take(captures, hit)
+        evidence.append(own)
     if test.negate is not None and _refused(head.id, index, Test(*test.negate), subject, context):
         return None
     confidence = _lowered(test.confidence, _steps_down(head, context))
@@ -113,7 +128,7 @@ def holds(head: Head, index: int, test: Test, subject: Subject | None, context: 
 
 
 def type_holds(test: Test, printed: str | None, searcher: Searcher, *, quoted: bool = False) -> bool:
-    """Whether an exception's name is the one asked for, with or without its module; a quoted one often lost its module."""
+    """Whether an exception's name is the one asked for; the module is optional, and a quoted name often lost it."""
     if not printed:
         return False
     names = [printed]
@@ -154,22 +169,22 @@ def contradicted(head: Head, facts: Facts) -> bool:
 
 
 def ordered(found: Sequence[tuple[Head, Held, Match]]) -> list[Match]:
-    """Best first: by confidence, then the more specific, then by id; what is outranked stands behind what outranks it."""
+    """Best first: by confidence, then the more specific, then by id; what is outranked follows what outranks it."""
     waiting = sorted(
         found,
-        key=lambda entry: (CONFIDENCES.index(entry[1].confidence), -entry[1].keys, -entry[1].literal, entry[0].id, entry[2].exception or 0),
+        key=lambda entry: (*entry[1].rank, entry[0].id, entry[2].exception or 0),
     )
     present = {head.id: set(head.outranks) for head, _, _ in waiting}
     done: list[Match] = []
     while waiting:
         ids = {head.id for head, _, _ in waiting}
-        for position, (head, _, match) in enumerate(waiting):
-            if not any(head.id in present[other] for other in ids if other != head.id):
-                break
-        else:  # rules that outrank each other in a circle keep the order that they have
-            position, (head, _, match) = 0, waiting[0]
-        done.append(match)
-        del waiting[position]
+        free = (
+            position
+            for position, (head, _, _) in enumerate(waiting)
+            if not any(head.id in present[other] for other in ids if other != head.id)
+        )
+        # Rules that outrank each other in a circle keep the order that they have.
+        done.append(waiting.pop(next(free, 0))[2])
     return done
 
 
@@ -208,7 +223,10 @@ def _subject_holds(
             hit = search(pattern, text)
             if hit is not None:
                 _take(captures, hit)
-                evidence.append(_frame_evidence(context, frame, pattern is test.code) if frame else _message_evidence(context, subject, hit))
+                code = pattern is test.code
+                evidence.append(
+                    _frame_evidence(context, frame, code) if frame else _message_evidence(context, subject, hit)
+                )
                 break
         else:
             return False
@@ -229,28 +247,22 @@ def _fact_holds(context: Context, name: str, wanted: str, evidence: list[Evidenc
 
 
 def _log_holds(
-    rule: str, index: int, test: Test, context: Context, captures: dict[str, str], evidence: list[Evidence], *, alone: bool
-) -> bool:
-    """The `log` key: on the failure's own record, or on a record near it."""
+    rule: str, index: int, test: Test, context: Context, *, alone: bool
+) -> tuple[Evidence | None, Hit | None]:
+    """The `log` key, on the failure's own record or on a record near it: the line that holds, None when none does."""
     assert test.log is not None
     hit = context.searcher.search(test.log, context.text) if context.text else None
     if hit is not None:
-        _take(captures, hit)
-        evidence.append(_record_evidence(context, hit))
-        return True
-    if alone:
-        return False
-    near = _near(context, LogHit(rule, index), test.near, before=True)
+        return _record_evidence(context, hit), hit
+    near = None if alone else _near(context, LogHit(rule, index), test.near, before=True)
     if near is None:
-        return False
-    body = near.record.body
-    _take(captures, context.searcher.search(test.log, body))
-    evidence.append(Evidence(near.record.source, near.record.line, body))
-    return True
+        return None, None
+    record = near.record
+    return Evidence(record.source, record.line, record.body), context.searcher.search(test.log, record.body)
 
 
 def _near(context: Context, wanted: LogHit, near: str, *, before: bool) -> RecordHit | None:
-    """The last record before the failure on which a `log` condition held, in the same process unless anywhere will do."""
+    """The last record on which a `log` condition held: before the failure in its process, unless anywhere will do."""
     failure = context.failure
     speakers = (failure.process, failure.speaker)
     for found in reversed(context.logs.get(wanted, ())):
@@ -267,7 +279,8 @@ def _refused(rule: str, index: int, test: Test, subject: Subject | None, context
     """Whether any key of a `not` holds."""
     search = context.searcher.search
     if subject is not None:
-        if test.exception is not None and type_holds(test, subject.type, context.searcher, quoted=context.failure.quoted):
+        quoted = context.failure.quoted
+        if test.exception is not None and type_holds(test, subject.type, context.searcher, quoted=quoted):
             return True
         raising = Subject(None, None, "", subject.frames[-1:], 0)
         if (
@@ -293,7 +306,7 @@ def _take(captures: dict[str, str], hit: Hit | None) -> None:
 
 
 def _steps_down(head: Head, context: Context) -> int:
-    """How many steps the confidence is lowered: for a quoted error, and for a version in which this is already fixed."""
+    """How far the confidence is lowered: a step for a quoted error, one for a version that has the fix already."""
     steps = int(context.failure.quoted)
     stated = context.facts.get("vllm_version") if head.fixed_in else None
     if stated is not None and head.fixed_in:
@@ -304,8 +317,8 @@ def _steps_down(head: Head, context: Context) -> int:
     return steps
 
 
-def _lowered(confidence: str, steps: int) -> Confidence:
-    return CONFIDENCES[min(CONFIDENCES.index(confidence) + steps, len(CONFIDENCES) - 1)]  # type: ignore[arg-type]
+def _lowered(confidence: Confidence, steps: int) -> Confidence:
+    return CONFIDENCES[min(CONFIDENCES.index(confidence) + steps, len(CONFIDENCES) - 1)]
 
 
 def _message_evidence(context: Context, subject: Subject, hit: Hit) -> Evidence:
@@ -313,9 +326,9 @@ def _message_evidence(context: Context, subject: Subject, hit: Hit) -> Evidence:
     lines = subject.message.split("\n")
     row = subject.message.count("\n", 0, hit.start)
     text = lines[row]
-    if row == 0 and subject.index is not None and subject.type:
+    if row == 0 and subject.position is not None and subject.type:
         text = f"{subject.type}: {text}" if text else subject.type
-    first = context.failure.line if subject.index is None else subject.line - len(lines) + 1
+    first = context.failure.line if subject.position is None else subject.line - len(lines) + 1
     return _placed(context, max(first, context.failure.line) + row, text)
 
 

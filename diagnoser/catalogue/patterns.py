@@ -92,7 +92,7 @@ def alternatives(pattern: str) -> tuple[str, ...] | None:
 
 
 def plain(pattern: str) -> tuple[str, ...] | None:
-    """The literals that searching for this pattern comes down to, case kept; None when it takes a regular expression."""
+    """The literals that searching for this pattern comes down to, case kept; None when it takes more than that."""
     try:
         parsed = tree(pattern)
     except (re.error, RecursionError, OverflowError, ImportError):
@@ -156,7 +156,7 @@ def _item(name: str, value: Any) -> _Found:
     if name == "LITERAL":
         return _literal([value])
     if name == "IN":
-        return _literal([part for kind, part in value if str(kind) == "LITERAL"]) if _only_literals(value) else _ANYTHING
+        return _literal([part for _, part in value]) if _only_literals(value) else _ANYTHING
     if name in ("AT", "ASSERT", "ASSERT_NOT"):
         return _NOTHING
     if name == "SUBPATTERN":

@@ -12,7 +12,7 @@ from typing import Any
 from diagnoser.catalogue.index import GRAM, Index
 
 PAYS_AFTER = 20
-"""Characters of text per literal after which the automaton is worth building (measured: 2 µs to add a literal, 0.1 µs a character)."""
+"""Characters of text per literal after which the automaton pays: adding a literal takes 2 µs, a character 0.1 µs."""
 
 
 class Prefilter:

@@ -108,7 +108,9 @@ class RuleReader:
             if key not in known:
                 self.note(prefix + key, f"unknown key{_nearest(key, known)}")
 
-    def text(self, key: str, table: Mapping[str, Any], choices: tuple[str, ...] | None = None, prefix: str = "") -> str | None:
+    def text(
+        self, key: str, table: Mapping[str, Any], choices: tuple[str, ...] | None = None, prefix: str = ""
+    ) -> str | None:
         """The text at a key; an empty text counts as none."""
         value = table.get(key)
         if value is None:

@@ -23,7 +23,7 @@ _CASE_TWINS = str.maketrans({"\u212a": "k", "\u017f": "s", "\u0130": "i", "\u013
 
 
 def normalize(text: str) -> str:
-    """The text in the form that literals are looked up in: lower case, with the Unicode twins of ASCII letters folded."""
+    """The text in the form that literals are looked up in: lower case, Unicode twins of ASCII letters folded."""
     return text.lower() if text.isascii() else text.translate(_CASE_TWINS).lower()
 
 
@@ -69,7 +69,8 @@ class Searcher:
         if found is None:
             return None
         groups = found.groupdict() if compiled.groups else {}
-        return Hit(found.start(), found.end(), tuple((name, value) for name, value in groups.items() if value is not None))
+        named = tuple((name, value) for name, value in groups.items() if value is not None)
+        return Hit(found.start(), found.end(), named)
 
 
 def _find(literals: tuple[str, ...], text: str) -> Hit | None:

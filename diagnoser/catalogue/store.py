@@ -28,7 +28,7 @@ class Shelf(NamedTuple):
     """The rules of one directory, ready for use."""
 
     directory: str
-    index: Index
+    table: Index
     bodies: bytes | None
     """The packed rules; None when they are in `cache`."""
     cache: str | None = None
@@ -38,7 +38,7 @@ class Shelf(NamedTuple):
 
     def rule(self, number: int) -> Rule:
         """One whole rule; read from the file it came from when the cache has changed under us."""
-        offset, length = self.index.bodies[number]
+        offset, length = self.table.bodies[number]
         if self.bodies is not None:
             return rule(self.bodies[offset : offset + length])
         assert self.cache is not None
@@ -51,7 +51,7 @@ class Shelf(NamedTuple):
             pass
         from diagnoser.catalogue.loader import load
 
-        wanted = self.index.ids[number]
+        wanted = self.table.ids[number]
         return next(found for found in load([self.directory]).rules if found.id == wanted)
 
 
@@ -70,7 +70,7 @@ def open_shelf(directory: str, *, installed: bool = False) -> Shelf:
         return found
     shelf = read_shelf(directory)
     if shelf.bodies is not None:
-        _write(place, path, encode(shelf.index, shelf.bodies, key))
+        _write(place, path, encode(shelf.table, shelf.bodies, key))
     return shelf
 
 

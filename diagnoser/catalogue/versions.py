@@ -1,7 +1,7 @@
 """Versions as logs print them, compared without a packaging library.
 
-`0.21.0rc1.dev3+g1234.cpu` < `0.21.0rc2` < `0.21.0` < `0.21.0.post1` < `0.21.1`. What follows a plus sign says how it was built
-and does not take part.
+`0.21.0rc1.dev3+g1234.cpu` < `0.21.0rc2` < `0.21.0` < `0.21.0.post1` < `0.21.1`. What follows a plus sign says how it
+was built and does not take part.
 """
 
 from __future__ import annotations
