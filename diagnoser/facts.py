@@ -1,0 +1,173 @@
+"""What the log says about the deployment: versions, model, sizes, flags, each with the line that says it.
+
+    (EngineCore pid=7) INFO 03-14 10:20:30 [core.py:133] Initializing a V1 LLM engine (v0.21.0) with config: model='…', …
+
+The first statement of a fact wins, except that the engine's resolved configuration outranks the flags that were
+given. Sources of the line shapes: vLLM 0.8.5 to 0.32, Ray 2.x, Mooncake 0.3.
+"""
+
+from __future__ import annotations
+
+import re
+
+from diagnoser.model import Fact, Facts, LogRecord
+
+_QUICK = re.compile(
+    r"Initializing an? |non-default args|version |world[_ ]size|args: Namespace|Resolved architecture|GPU KV cache size|Ray |GPU memory|"
+    r"Available KV cache|attention backend|Attention backend|Using .{0,40}backend|NCCL|vllm serve |CUDA |Starting to load model|connector|"
+    r"Maximum concurrency|driver|GPU\(s\)|api_server_count|Using max model len|node_rank|EP rank|PyTorch|python|Loading weights took|protocol"
+)
+_PAIR = re.compile(r"(?P<name>[a-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|[^,\s()\[\]{}]+)")
+_ARG = re.compile(r"'(?P<name>[a-z_]\w*)': (?P<value>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,\s{}\[\]]+)")
+_CONFIG_NAMES = {
+    "model": "model", "tokenizer": "tokenizer", "dtype": "dtype", "max_seq_len": "max_model_len", "load_format": "load_format",
+    "tensor_parallel_size": "tensor_parallel_size", "pipeline_parallel_size": "pipeline_parallel_size",
+    "data_parallel_size": "data_parallel_size", "quantization": "quantization", "enforce_eager": "enforce_eager",
+    "kv_cache_dtype": "kv_cache_dtype", "device_config": "device", "served_model_name": "served_model_name",
+    "trust_remote_code": "trust_remote_code", "enable_prefix_caching": "enable_prefix_caching",
+    "decode_context_parallel_size": "decode_context_parallel_size", "revision": "revision", "seed": "seed",
+    "enable_chunked_prefill": "enable_chunked_prefill", "speculative_config": "speculative_config",
+}
+_RENAMED = {"model_tag": "model", "max_seq_len": "max_model_len", "distributed_executor_backend": "distributed_backend"}
+_KV = re.compile(r"['\"]?(?P<name>kv_connector|kv_role|kv_parallel_size|kv_rank|kv_buffer_device|engine_id)['\"]?\s*[:=]\s*['\"]?(?P<value>[\w./:\-]+)")
+
+
+def _text(value: str) -> str | int | float | bool | None:
+    """The value in its own type; None for Python's None."""
+    if value[:1] in "'\"" and value[-1:] == value[:1]:
+        return value[1:-1]
+    if value in ("None", "null", "auto") and value != "auto":
+        return None
+    if value in ("True", "False"):
+        return value == "True"
+    if re.fullmatch(r"-?\d{1,18}", value):
+        return int(value)
+    if re.fullmatch(r"-?\d{1,18}\.\d{1,18}", value):
+        return float(value)
+    return value.removeprefix("torch.")
+
+
+_SIMPLE: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (name, re.compile(pattern))
+    for name, pattern in (
+        ("vllm_version", r"vLLM (?:API )?server version (?P<v>\d[\w.+\-]*)"),
+        ("vllm_version", r"Initializing an? (?:V[01] )?LLM engine \(v(?P<v>\d[\w.+\-]*)\)"),
+        ("vllm_version", r"^[^\w]*  ?version (?P<v>\d[\w.+\-]*)\s*$"),
+        ("vllm_version", r"V1 LLM engine \(v(?P<v>[^)]+)\)"),
+        ("mooncake_version", r"[Mm]ooncake(?:[- ]transfer[- ]engine)?[^\n]{0,20} version:? (?P<v>\d[\w.]*)"),
+        ("architecture", r"Resolved architecture: (?P<v>\w+)"),
+        ("max_model_len", r"Using max model len (?P<v>\d+)"),
+        ("world_size", r"\bworld_size=(?P<v>\d+) rank="),
+        ("world_size", r"rank \d+ in world size (?P<v>\d+) is assigned"),
+        ("distributed_backend", r"distributed_init_method=\S+ backend=(?P<v>\w+)"),
+        ("expert_parallel_size", r"EP rank \d+/(?P<v>\d+)"),
+        ("kv_cache_tokens", r"GPU KV cache size: (?P<v>[\d,]+) tokens"),
+        ("kv_cache_gib", r"Available KV cache memory: (?P<v>-?[\d.]+) GiB"),
+        ("attention_backend", r"[Uu]sing (?P<v>\w+) (?:attention )?backend(?: on V1 engine)?\b"),
+        ("ray_version", r"[Rr]ay (?:runtime )?version:? (?P<v>\d+\.\d+\.\d[\w.]*)"),
+        ("nccl_version", r"NCCL version (?P<v>\d+\.\d[\w.+]*)|vLLM is using nccl==(?P<w>[\d.]+)"),
+        ("torch_version", r"(?:PyTorch|torch) version:? (?P<v>\d+\.\d[\w.+]*)"),
+        ("cuda_version", r"CUDA (?:runtime )?version:? (?P<v>\d+\.\d+)"),
+        ("driver_version", r"[Dd]river [Vv]ersion:? (?P<v>\d+\.\d[\d.]*)"),
+        ("python_version", r"[Pp]ython version:? (?P<v>3\.\d+(?:\.\d+)?)"),
+        ("api_server_count", r"Started (?P<v>\d+) API server processes"),
+        ("node_rank", r"\bnode_rank=(?P<v>\d+)"),
+        ("command", r"^(?:\+ |\$ )?(?P<v>(?:\S*/)?(?:vllm serve|python3? -m vllm\.entrypoints\S*) .+)$"),
+    )
+)
+
+
+class FactReader:
+    """Collects facts from records; `facts` is complete when the input ends."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Fact] = {}
+        self._resolved: set[str] = set()
+
+    def feed(self, record: LogRecord) -> None:
+        """Looks at one record; cheap for lines that state nothing."""
+        body = record.body
+        if not _QUICK.search(body):
+            return
+        if "with config: " in body and "Initializing a" in body:
+            self._config(body.split("with config: ", 1)[1], record)
+        if "non-default args: " in body:
+            self._arguments(body.split("non-default args: ", 1)[1], record)
+        elif "args: Namespace(" in body:
+            self._namespace(body.split("args: Namespace(", 1)[1], record)
+        for name, pattern in _SIMPLE:
+            found = pattern.search(body)
+            if found:
+                value = next(text for text in found.groups() if text is not None)
+                self._set(name, _text(value.replace(",", "") if name == "kv_cache_tokens" else value.rstrip(".,")), record)
+
+    def _set(self, name: str, value: str | int | float | bool | None, record: LogRecord, *, resolved: bool = False) -> None:
+        if value is None or (name in self.facts and (not resolved or name in self._resolved)):
+            return
+        if resolved:
+            self._resolved.add(name)
+        self.facts[name] = Fact(value if not isinstance(value, str) else value[:4096], record.source, record.line)
+
+    def _config(self, text: str, record: LogRecord) -> None:
+        for found in _PAIR.finditer(_top_level(text)):
+            name = _CONFIG_NAMES.get(found["name"])
+            if name:
+                self._set(name, _text(found["value"]), record, resolved=True)
+        self._transfer(text, record)
+
+    def _arguments(self, text: str, record: LogRecord) -> None:
+        self._set("non_default_args", text.strip(), record)
+        for found in _ARG.finditer(text):
+            name = _RENAMED.get(found["name"], found["name"])
+            if name.startswith("kv_") and name not in ("kv_cache_dtype",):
+                continue
+            if name in ("model", "max_model_len") or name not in self.facts:
+                self._set(name, _text(found["value"]), record)
+        self._transfer(text, record)
+
+    def _namespace(self, text: str, record: LogRecord) -> None:
+        wanted = set(_CONFIG_NAMES.values()) | {"gpu_memory_utilization", "max_num_seqs", "max_num_batched_tokens", "block_size",
+                                                "enable_expert_parallel", "host", "port", "swap_space"}
+        for found in _PAIR.finditer(text):
+            name = _RENAMED.get(found["name"], found["name"])
+            if name in wanted:
+                self._set(name, _text(found["value"]), record)
+        self._transfer(text, record)
+
+    def _transfer(self, text: str, record: LogRecord) -> None:
+        at = text.find("kv_transfer_config")
+        if at < 0:
+            at = text.find("KVTransferConfig(")
+        if at < 0:
+            return
+        part = text[at : at + 4000]
+        for found in _KV.finditer(part):
+            self._set(found["name"], found["value"], record)
+
+
+def _top_level(text: str) -> str:
+    """The text without what stands inside brackets, so that a nested `model=` is not taken for the model."""
+    kept: list[str] = []
+    depth = 0
+    quote = ""
+    for character in text[:20_000]:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"" and depth == 0:
+            quote = character
+        elif character in "([{":
+            depth += 1
+            continue
+        elif character in ")]}":
+            depth = max(depth - 1, 0)
+            continue
+        if depth == 0:
+            kept.append(character)
+    return "".join(kept)
+
+
+def values(facts: Facts) -> dict[str, str | int | float | bool]:
+    """Names and bare values, for templates."""
+    return {name: fact.value for name, fact in facts.items()}
+
+

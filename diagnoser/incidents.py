@@ -1,0 +1,252 @@
+"""From failures to incidents: which failure came first, what wraps it, what merely followed.
+
+The order of DESIGN §2: drop noise, follow wrappers, set symptoms aside, then the deepest process and the
+earliest line; native lines before a wrapper outrank the exception that reports them; equal failures on other
+ranks are one root; when nothing but wrappers is left the answer is `incomplete`. Every step that decided
+something leaves a sentence in `reasons`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from diagnoser.chains import chain_of, quotes, runners_up, symptoms_of, timeline_of
+from diagnoser.lifecycle import Moment
+from diagnoser.model import Impact, Incident, Process, Rule
+from diagnoser.roles import Case, Played, depth, play
+
+MAX_INCIDENTS = 50
+"""Incidents reported of one input."""
+
+
+class Outcome(NamedTuple):
+    """What the input held."""
+
+    incidents: tuple[Incident, ...]
+    stopped: bool
+    """True when the deployment was told to stop and did."""
+    notes: tuple[str, ...] = ()
+
+
+class _Run(NamedTuple):
+    """What happened between two starts of the deployment."""
+
+    cases: list[Played]
+    moments: list[Moment]
+
+
+def build(cases: Sequence[Case], moments: Sequence[Moment], rules: Mapping[str, Rule]) -> Outcome:
+    """Every incident, crashes before failed requests, in order of time otherwise."""
+    played = [play(case, rules) for case in sorted(cases, key=lambda case: case.failure.order)]
+    played = [item for item in played if item.part != "noise"]
+    crashes: list[Incident] = []
+    requests: list[Incident] = []
+    stopped = False
+    for run in _runs(played, list(moments)):
+        ordered = _ordered_stop(run)
+        stopped = ordered is not None
+        if ordered is not None:
+            run = run._replace(cases=[item for item in run.cases if item.failure.order < ordered.order])
+        crash = _crash(run, rules, stopped=stopped)
+        if crash is not None:
+            crashes.append(crash)
+            stopped = False
+        requests.extend(_requests(run, crash, rules))
+    notes = []
+    incidents = [*crashes, *requests]
+    if len(incidents) > MAX_INCIDENTS:
+        notes.append(f"{len(incidents)} incidents found; the first {MAX_INCIDENTS} are reported.")
+    return Outcome(tuple(incidents[:MAX_INCIDENTS]), stopped, tuple(notes))
+
+
+def _runs(cases: list[Played], moments: list[Moment]) -> list[_Run]:
+    """Splits at each start that follows the end of the run before it."""
+    boundaries: list[int] = []
+    ended_at = [item.failure.order for item in cases if item.terminal]
+    ended_at += [moment.order for moment in moments if moment.kind in ("stop", "down")]
+    ended_at.sort()
+    last = -1
+    for moment in moments:
+        if moment.kind == "start" and any(last < end < moment.order for end in ended_at):
+            boundaries.append(moment.order)
+            last = moment.order
+    edges = [-1, *boundaries, 1 << 62]
+    runs = [
+        _Run(
+            [item for item in cases if low <= item.failure.order < high],
+            [moment for moment in moments if low <= moment.order < high],
+        )
+        for low, high in zip(edges, edges[1:], strict=False)
+    ]
+    return [run for run in runs if run.cases or run.moments]
+
+
+def _ordered_stop(run: _Run) -> Moment | None:
+    """The order to stop, if the run was still alive when it came."""
+    stop = next((moment for moment in run.moments if moment.kind == "stop"), None)
+    if stop is None or any(item.terminal and item.failure.order < stop.order for item in run.cases):
+        return None
+    return stop
+
+
+def _crash(run: _Run, rules: Mapping[str, Rule], *, stopped: bool) -> Incident | None:
+    """The incident that ended the run, if one did."""
+    cases = [item for item in run.cases if item.part != "client"]
+    terminal = [item for item in cases if item.terminal]
+    alive = stopped or any(
+        moment.kind == "served" and all(moment.order > item.failure.order for item in cases) for moment in run.moments
+    )
+    if not terminal and (alive or not any(item.loud for item in cases)):
+        return None
+    if not cases:
+        return None
+    if not terminal and all(_harmless(item) for item in cases):
+        return None
+    root, reasons, incomplete = _root(cases, run.moments, rules)
+    return _incident(root, cases, run, rules, reasons, incomplete, _impact(root, terminal, run, rules))
+
+
+def _harmless(item: Played) -> bool:
+    """True for an unexplained message without a traceback, and for what the program logged as a warning."""
+    return not item.loud or item.failure.kind == "message" and not item.causes
+
+
+def _root(cases: list[Played], moments: list[Moment], rules: Mapping[str, Rule]) -> tuple[Played, list[str], bool]:
+    """The root, why, and whether it is only the nearest thing to one."""
+    candidates = [item for item in cases if item.part == "candidate" and item.loud and not item.failure.quoted]
+    candidates = [item for item in candidates if item.failure.kind != "message" or item.causes]
+    candidates = _latest_stretch(candidates, cases, moments)
+    if candidates:
+        return (*_pick(candidates, cases, rules), False)
+    quoted = [item for item in cases if item.failure.quoted and item.part == "candidate"]
+    if quoted:
+        best = min(quoted, key=lambda item: (not item.causes, item.failure.order))
+        return best, ["The process that failed is not in this log; its error is known from the text that another process quoted."], False
+    handled = [item for item in cases if item.part == "candidate" and not item.loud and item.causes]
+    if handled and any(item.terminal for item in cases):
+        best = min(handled, key=lambda item: (-depth(item.failure), item.failure.order))
+        return best, ["Nothing louder explains the end of the run; this warning does."], False
+    fallback = [item for item in cases if item.causes and item.part in ("wrapper", "symptom")]
+    if fallback:
+        best = min(fallback, key=lambda item: (item.causes[0].confidence != "certain", -depth(item.failure), item.failure.order))
+        return best, ["No original exception is in this log; this is the earliest report of the death itself."], False
+    nearest = min(cases, key=lambda item: (item.part == "candidate", -depth(item.failure), item.failure.order))
+    return nearest, ["Only reports of another process's failure are in this log; the original failure is not."], nearest.part != "candidate"
+
+
+def _latest_stretch(candidates: list[Played], cases: list[Played], moments: list[Moment]) -> list[Played]:
+    """Drops candidates that the run survived, when a later one explains its end."""
+    served = [moment.order for moment in moments if moment.kind == "served"]
+    ends = [item.failure.order for item in cases if item.terminal]
+    if not served or not ends or not candidates:
+        return candidates
+    last_served = max((order for order in served if order < max(ends)), default=-1)
+    later = [item for item in candidates if item.failure.order > last_served]
+    return later or candidates
+
+
+def _pick(candidates: list[Played], cases: list[Played], rules: Mapping[str, Rule]) -> tuple[Played, list[str]]:
+    reasons: list[str] = []
+    wrapped = sum(1 for item in cases if item.part == "wrapper")
+    if wrapped:
+        reasons.append(f"{wrapped} {'report only wraps' if wrapped == 1 else 'reports only wrap'} another process's error and {'was' if wrapped == 1 else 'were'} followed inward.")
+    followed = sum(item.failure.count for item in cases if item.part == "symptom")
+    if followed:
+        reasons.append(f"{followed} {'failure' if followed == 1 else 'failures'} of the kind that follows from another process's death {'was' if followed == 1 else 'were'} set aside.")
+    before = _native_before(candidates, cases)
+    if before is not None:
+        reasons.append("A native line directly before the exception that reports it names the fault itself.")
+        return before, reasons
+    counts: dict[str, int] = {}
+    for item in candidates:
+        counts[item.failure.fingerprint] = counts.get(item.failure.fingerprint, 0) + 1
+    deepest = max(depth(item.failure) for item in candidates)
+    level = [item for item in candidates if depth(item.failure) == deepest]
+    explained = [item for item in level if item.causes] if any(item.failure.kind == "message" for item in level) else level
+    level = explained or level
+    root = min(level, key=lambda item: (item.failure.order, counts[item.failure.fingerprint]))
+    if len(level) < len(candidates):
+        reasons.append(f"It happened in {_name(root.failure.speaker)}, the deepest process that reports an error of its own.")
+    different = {item.failure.fingerprint for item in level} - {root.failure.fingerprint}
+    if different:
+        reasons.append(f"It is the earliest of {len(different) + 1} different errors there.")
+    if len(candidates) == 1 and not reasons:
+        reasons.append("It is the only failure in this log that is not a report of another one.")
+    return root, reasons
+
+
+def _native_before(candidates: list[Played], cases: list[Played]) -> Played | None:
+    """A native failure right before the exception that would be taken otherwise."""
+    exceptions = [item for item in candidates if item.failure.kind == "exception"]
+    natives = [item for item in candidates if item.failure.kind == "native" and item.causes]
+    if not natives:
+        return None
+    first = natives[0]
+    if not exceptions or first.failure.order < min(item.failure.order for item in exceptions):
+        return first
+    return None
+
+
+def _name(process: Process) -> str:
+    return process.name or process.role or "the process without a name"
+
+
+def _impact(root: Played, terminal: list[Played], run: _Run, rules: Mapping[str, Rule]) -> Impact:
+    for match in (*root.causes, *root.roles):
+        rule = rules.get(match.rule)
+        if rule is not None and rule.impact is not None:
+            return rule.impact
+    if not terminal and any(moment.kind == "refused" for moment in run.moments):
+        return "requests"
+    up = any(moment.kind in ("ready", "served") and moment.order < root.failure.order for moment in run.moments)
+    return "crash" if up else "startup"
+
+
+def _incident(
+    root: Played, cases: list[Played], run: _Run, rules: Mapping[str, Rule], reasons: list[str], incomplete: bool, impact: Impact
+) -> Incident:
+    copies = [item for item in cases if item is not root and item.failure.fingerprint == root.failure.fingerprint]
+    also_on: list[Process] = []
+    for item in copies:
+        speaker = item.failure.speaker
+        if speaker.known and speaker != root.failure.speaker and speaker not in also_on:
+            also_on.append(speaker)
+    if also_on:
+        reasons.append(f"The same error appears in {len(also_on)} other {'process' if len(also_on) == 1 else 'processes'}; it is reported once.")
+    rest = [item for item in cases if item is not root and item not in copies]
+    chain = chain_of(root, rest, rules)
+    if any(quotes(item, root.failure) for item in rest):
+        reasons.append("A wrapper in another process quotes its text.")
+    causes = root.causes
+    return Incident(
+        root.failure, impact, root.failure.fingerprint, chain, symptoms_of(root, rest, rules), tuple(also_on), tuple(reasons),
+        timeline_of(root, copies, rest, run.moments), runners_up(root, rest, rules), causes, (), incomplete,
+        _fetch(cases, rules) if incomplete or not causes and root.part != "candidate" else (),
+    )
+
+
+def _fetch(cases: list[Played], rules: Mapping[str, Rule]) -> tuple[str, ...]:
+    wanted: list[str] = []
+    for item in sorted(cases, key=lambda item: -depth(item.failure)):
+        for match in item.roles:
+            rule = rules.get(match.rule)
+            if rule is not None and rule.fetch and rule.fetch.strip() not in wanted:
+                wanted.append(rule.fetch.strip())
+    return tuple(wanted[:3])
+
+
+def _requests(run: _Run, crash: Incident | None, rules: Mapping[str, Rule]) -> list[Incident]:
+    """Requests that the server refused while it stayed up."""
+    if crash is not None or not any(moment.kind == "refused" for moment in run.moments):
+        return []
+    loud = [item for item in run.cases if item.loud and item.part != "client" and not item.terminal]
+    candidates = [item for item in loud if item.part == "candidate" and (item.causes or item.failure.kind == "exception")]
+    wrappers = [item for item in loud if item.part == "wrapper"]
+    chosen = candidates or wrappers
+    if not chosen:
+        return []
+    root = min(chosen, key=lambda item: (not item.causes, -depth(item.failure), item.failure.order))
+    reasons = ["The server stayed up; only requests failed."]
+    return [_incident(root, loud, run, rules, reasons, False, "requests")]
+

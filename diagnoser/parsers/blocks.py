@@ -1,0 +1,209 @@
+"""Joins the lines of one stream into blocks: one log record with all its lines, one traceback, one native dump.
+
+Log records whose format repeats its prefix belong together while level, site and time stay the same. Bare text
+has no such marks; there a small state machine follows the shape of tracebacks, so that a foreign line between
+two frames does not end the traceback, and a line after the message does not become part of it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from diagnoser.model import LogRecord
+from diagnoser.parsers import native, python
+
+MAX_LINES = 20_000
+"""Lines kept of one block: its first and its last halves stay when there are more."""
+_MAX_LOOSE = 200
+"""Unindented message lines that a bare traceback may take."""
+
+_PROCESS_LINE = re.compile(r"^Process (?P<name>[\w.:\- ]{1,80}):\s*$")
+_SHAPE = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|0x[0-9a-f]+")
+_OPEN_MESSAGE = re.compile(
+    r":\s*$|validation errors? for |CUDA error|HIP error|CUDA driver error|NCCL error|raised:\s*$|RuntimeError: \s*$"
+    r"|^(?:AcceleratorError|torch\.\w*Error)|ncclUnhandled|DistBackendError|following operation failed|died because|ray::"
+)
+_MESSAGE_LINE = re.compile(
+    r"^(?:CUDA kernel errors might|For debugging consider passing|Compile with `TORCH_USE_CUDA_DSA`|Search for `cuda|Last error:"
+    r"|nccl\w+: |Set TORCH|You can suppress this exception|Exception raised from |frame #\d+:|C\+\+ CapturedTraceback|Device-side assert"
+    r"|\(\w+ pid=\d+\)|The above exception was|During handling of the above|\[Original exception|Note: |Please )"
+)
+_NOT_A_TYPE = frozenset({"INFO", "WARNING", "ERROR", "DEBUG", "CRITICAL", "FATAL", "NOTE", "TRACE", "WARN", "Note", "Warning"})
+
+
+class Block(NamedTuple):
+    """Consecutive lines of one stream that belong together; `order` is the first line's reading order."""
+
+    records: tuple[LogRecord, ...]
+    order: int
+    cut: int = 0
+    """Lines dropped from the middle."""
+
+
+class Assembler:
+    """Builds the blocks of one stream."""
+
+    def __init__(self) -> None:
+        self._records: list[LogRecord] = []
+        self._order = 0
+        self._cut = 0
+        self._key: object = None
+        self._shape: str | None = None
+        self._state = ""
+        self._blanks: list[LogRecord] = []
+        self._loose = 0
+        self._dump: native.Dump | None = None
+
+    def feed(self, record: LogRecord, order: int) -> list[Block]:
+        """Takes the next line; returns the blocks that it completed."""
+        if record.level is not None or record.site is not None:
+            return self._feed_record(record, order)
+        return self._feed_text(record, order)
+
+    def close(self) -> list[Block]:
+        """Returns what is still open."""
+        return self._flush()
+
+    def _feed_record(self, record: LogRecord, order: int) -> list[Block]:
+        key = (record.level, record.site, record.time, record.process)
+        done: list[Block] = []
+        if key != self._key or self._repeats(record.body):
+            done = self._flush()
+            self._start(record, order)
+            self._key = key
+            if python.HEADER in record.body:
+                self._state = "frames"
+        else:
+            self._add(record)
+            if python.HEADER in record.body:
+                self._state = "frames"
+        return done
+
+    def _repeats(self, body: str) -> bool:
+        """True when the line opens the same kind of record again (a flood of one message)."""
+        if not body.strip() or body[0] in " \t" or python.HEADER in body[:40]:
+            return False
+        if self._shape is None:
+            self._shape = _SHAPE.sub("#", self._records[0].body)
+        return _SHAPE.sub("#", body) == self._shape
+
+    def _feed_text(self, record: LogRecord, order: int) -> list[Block]:
+        body = record.body
+        if self._records and self._takes(body):
+            self._records.extend(self._blanks)
+            self._blanks = []
+            self._add(record)
+            return []
+        if self._records and not body.strip():
+            if len(self._blanks) < 3 and self._state in ("after", "chain", "frames", "process"):
+                self._blanks.append(record)
+                return []
+            return self._flush()
+        if self._state == "frames" and not self._opens(body):
+            return [Block((record,), order)]
+        done = self._flush()
+        if body.strip():
+            self._start(record, order)
+            self._enter(body)
+            if not self._state:
+                done.extend(self._flush())
+        return done
+
+    def _opens(self, body: str) -> bool:
+        return python.looks_like_traceback(body) or bool(_PROCESS_LINE.match(body)) or native.dump_of(body) is not None
+
+    def _enter(self, body: str) -> None:
+        """Sets the state for a block that starts with this bare line."""
+        if python.looks_like_traceback(body) or python.FRAME.match(body):
+            self._state = "frames"
+        elif _PROCESS_LINE.match(body):
+            self._state = "process"
+        elif python.is_exception_line(body.strip()):
+            self._after(body)
+        else:
+            self._dump = native.dump_of(body)
+            self._state = "native" if self._dump else ""
+
+    def _after(self, body: str) -> None:
+        self._state = "after"
+        self._loose = _MAX_LOOSE if _OPEN_MESSAGE.search(body) else 0
+
+    def _takes(self, body: str) -> bool:
+        """True when the open block goes on with this bare line; moves the state on."""
+        state = self._state
+        if state == "native":
+            return self._dump is not None and self._dump.takes(body)
+        if not body.strip():
+            return False
+        if python.HEADER in body:
+            if state in ("chain", "process", "group") or python.FRAME.match(body) or body[:1] in " |+":
+                self._state = "group" if "Exception Group" in body else "frames"
+                return True
+            if self._key is not None and not self._state:
+                self._state = "frames"
+                return True
+            return False
+        if state == "group" or (state == "frames" and body.lstrip().startswith(("| ", "+-", "+ "))):
+            self._state = "group"
+            return body[:1] in " |+"
+        if python.CAUSE_SENTENCE in body or python.CONTEXT_SENTENCE in body:
+            self._state = "chain"
+            return state in ("after", "frames")
+        if state == "frames":
+            return self._takes_frame(body)
+        if state == "after":
+            return self._takes_message(body)
+        return state == "" and self._key is not None and body[:1] in " \t"
+
+    def _takes_frame(self, body: str) -> bool:
+        if body[:1] in " \t" or python.FRAME.match(body) or body.startswith(("~", "^", "-->", "---")):
+            return True
+        last = self._records[-1].body
+        if python.FRAME.match(last) and not last[:1].isspace():
+            return True
+        found = python.EXCEPTION_LINE.match(body)
+        if found and self._frames_seen() and _plausible(found["type"], found["message"]):
+            self._after(body)
+            return True
+        return bool(python.RAY_HEADER.match(body))
+
+    def _frames_seen(self) -> bool:
+        return any(python.FRAME.match(record.body) or record.body[:1] in " \t" for record in self._records[-8:])
+
+    def _takes_message(self, body: str) -> bool:
+        if body[:1] in " \t" and (not self._blanks or self._loose):
+            return not (self._blanks and python.FRAME.match(body))
+        if self._blanks and not self._loose:
+            return False
+        if _MESSAGE_LINE.match(body):
+            return True
+        if self._loose and not self._blanks and not _PROCESS_LINE.match(body) and native.dump_of(body) is None:
+            self._loose -= 1
+            return not body.startswith(("[rank", "Traceback"))
+        return False
+
+    def _start(self, record: LogRecord, order: int) -> None:
+        self._records, self._order, self._cut = [record], order, 0
+        self._key, self._shape, self._state, self._blanks, self._dump = None, None, "", [], None
+
+    def _add(self, record: LogRecord) -> None:
+        self._records.append(record)
+        if len(self._records) > 2 * MAX_LINES:
+            del self._records[MAX_LINES // 2 : -MAX_LINES // 2]
+            self._cut += MAX_LINES
+
+    def _flush(self) -> list[Block]:
+        if not self._records:
+            self._blanks = []
+            return []
+        done = [Block(tuple(self._records), self._order, self._cut)]
+        self._records, self._blanks, self._key, self._state, self._shape, self._dump = [], [], None, "", None, None
+        return done
+
+
+def _plausible(name: str, message: str | None) -> bool:
+    short = name.split("(", 1)[0].rsplit(".", 1)[-1]
+    if short in _NOT_A_TYPE:
+        return False
+    return "." in name or short[:1].isupper() or (short[:1].islower() and message is None) or short[:1] == "_"

@@ -1,0 +1,291 @@
+"""The one module that knows the order of the stages.
+
+    sources → envelopes → streams → parsers → catalogue → incidents → report
+
+`Pipeline.feed` takes raw lines as they come, from a file, a pipe or a followed log alike; `finish` gives what
+they add up to. Failures are matched at the end, all of them, before a root is chosen: a rule may depend on a
+fact or a line that comes later, and a rule's role is what keeps a consequence from being taken for the cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from diagnoser import incidents as incident_stage
+from diagnoser.envelopes import Peeler
+from diagnoser.facts import FactReader
+from diagnoser.fingerprints import fingerprint, mask
+from diagnoser.lifecycle import Moment, moment_of
+from diagnoser.model import Coverage, ExceptionInfo, Failure, LogRecord, Match, Process, RawLine, Report, SourceInfo, ToolInfo
+from diagnoser.parsers import Assembler, Block, failures
+from diagnoser.quotes import quoted_exception
+from diagnoser.roles import Case
+from diagnoser.streams import StreamKey, Streams
+
+if TYPE_CHECKING:
+    from diagnoser.catalogue import Catalogue
+    from diagnoser.sources import Source
+
+MAX_STREAMS = 512
+"""Streams kept open at once; the one that was silent longest is closed when there are more."""
+MAX_FAILURES = 4_000
+"""Different failures kept; later ones are counted only."""
+MAX_HITS = 64
+"""Records kept for one log condition."""
+MAX_TEXT = 16 * 1024
+"""Characters of a record that log conditions see."""
+_LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
+
+
+class Analysis(NamedTuple):
+    """What all stages before the report found."""
+
+    incidents: incident_stage.Outcome
+    facts: dict[str, Any]
+    cases: tuple[Case, ...]
+    formats: dict[str, tuple[str, ...]]
+    notes: tuple[str, ...]
+
+
+class Pipeline:
+    """Feed lines, then finish. One instance per run."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self._streams = Streams()
+        self._assemblers: dict[StreamKey, Assembler] = {}
+        self._peelers: dict[str, Peeler] = {}
+        self._facts = FactReader()
+        self._moments: list[Moment] = []
+        self._failures: dict[object, Failure] = {}
+        self._marks: dict[object, frozenset[str]] = {}
+        self._hits: dict[Any, list[Any]] = {}
+        self._order = 0
+        self._run = 0
+        self._dropped = 0
+
+    def feed(self, raw: RawLine, process: Process | None = None) -> None:
+        """Takes the next line of a source; `process` is what the source's path tells about the writer."""
+        peeler = self._peelers.get(raw.source)
+        if peeler is None:
+            peeler = self._peelers[raw.source] = Peeler(process) if process is not None else Peeler()
+        for record in peeler.feed(raw):
+            self._record(record)
+
+    def end_source(self, name: str) -> None:
+        """Says that a source has ended, so that its last lines are not held back."""
+        peeler = self._peelers.get(name)
+        if peeler is not None:
+            for record in peeler.close():
+                self._record(record)
+
+    def flush(self) -> None:
+        """Closes every open block, for a source that has gone quiet."""
+        for assembler in self._assemblers.values():
+            for block in assembler.close():
+                self._block(block)
+
+    def finish(self) -> Analysis:
+        """Matches all failures and joins them to incidents. May be called again after more lines."""
+        self.flush()
+        found = list(self._failures.values())
+        cases = [
+            Case(failure, tuple(self._match(failure)), self._marks.get(key, frozenset()))
+            for key, failure in self._failures.items()
+        ]
+        cases += [Case(failure, tuple(self._match(failure))) for failure in self._quoted(cases, found)]
+        notes: tuple[str, ...] = ()
+        if self._dropped:
+            notes = (f"More than {MAX_FAILURES} different failures; {self._dropped} later ones were not analysed.",)
+        outcome = incident_stage.build(cases, self._moments, self.catalogue.rules)
+        formats = {name: tuple(sorted(peeler.formats)) for name, peeler in self._peelers.items()}
+        return Analysis(outcome, dict(self._facts.facts), tuple(cases), formats, notes + outcome.notes)
+
+    def _record(self, record: LogRecord) -> None:
+        self._order += 1
+        self._facts.feed(record)
+        moment = moment_of(record, self._order)
+        if moment is not None:
+            self._moment(moment)
+        key = self._streams.feed(record)
+        assembler = self._assemblers.pop(key, None) or Assembler()
+        self._assemblers[key] = assembler
+        for block in assembler.feed(record, self._order):
+            self._block(block)
+        if len(self._assemblers) > MAX_STREAMS:
+            oldest = next(iter(self._assemblers))
+            for block in self._assemblers.pop(oldest).close():
+                self._block(block)
+
+    def _moment(self, moment: Moment) -> None:
+        if moment.kind == "start":
+            self._run += 1
+        last = self._moments[-1] if self._moments else None
+        if moment.kind in ("served", "refused") and last is not None and last.kind == moment.kind:
+            self._moments[-1] = moment if moment.kind == "served" else last
+            return
+        self._moments.append(moment)
+
+    def _block(self, block: Block) -> None:
+        found = failures(block)
+        text = _text(block)
+        first = block.records[0]
+        if found:
+            hits = self.catalogue.scan(found[0].header) if found[0].header else ()
+            if found[0].kind != "exception":
+                hits = self.catalogue.scan(text)
+        else:
+            hits = self.catalogue.scan(text)
+        for hit in hits:
+            self._hit(hit, first, block.order)
+        marks = frozenset(hit[0] for hit in hits)
+        for failure in found:
+            self._keep(failure, marks)
+        if not found and (first.level in _LOUD or marks):
+            self._keep(_message(block, text), marks)
+
+    def _hit(self, hit: Any, record: LogRecord, order: int) -> None:
+        from diagnoser.catalogue import RecordHit
+
+        kept = self._hits.setdefault(hit, [])
+        if len(kept) < MAX_HITS:
+            kept.append(RecordHit(record, order))
+        else:
+            kept[-1] = RecordHit(record, order)
+
+    def _keep(self, failure: Failure, marks: frozenset[str]) -> None:
+        """Keeps one of each different failure of a process and a run, with how often it came."""
+        process = failure.process
+        place = (failure.source, process.host, process.pod, process.pid or process.name or process.role)
+        key = (self._run, place, failure.fingerprint, failure.level, mask(failure.header)[:200])
+        known = self._failures.get(key)
+        if known is not None:
+            self._failures[key] = known._replace(count=known.count + failure.count)
+        elif len(self._failures) < MAX_FAILURES:
+            self._failures[key] = failure
+            self._marks[key] = marks
+        else:
+            self._dropped += 1
+
+    def _match(self, failure: Failure) -> list[Match]:
+        return self.catalogue.match(failure, self._facts.facts, self._hits)
+
+    def _quoted(self, cases: Sequence[Case], found: Sequence[Failure]) -> list[Failure]:
+        """Failures that are known only from what a wrapper quotes."""
+        texts = [" ".join(failure.message.split()) for failure in found if failure.message]
+        result: list[Failure] = []
+        seen: set[str] = set()
+        for case in cases:
+            for match in case.matches:
+                for name, inner in match.captures:
+                    if match.role != "wrapper" or not name.startswith("inner"):
+                        continue
+                    info = quoted_exception(inner)
+                    if info is None or inner in seen or _known(info, texts, case.failure):
+                        continue
+                    seen.add(inner)
+                    result.append(_quotation(case.failure, info))
+        return result
+
+
+def failures_of(text: str, catalogue: Catalogue) -> list[tuple[Failure, list[Match]]]:
+    """Every failure in a text with every rule that holds for it; what rule tests are made of."""
+    from diagnoser.sources import text_source
+
+    pipeline = Pipeline(catalogue)
+    source = text_source(text, "<text>")
+    for raw in source.lines():
+        pipeline.feed(raw)
+    pipeline.end_source("<text>")
+    return [(case.failure, list(case.matches)) for case in pipeline.finish().cases]
+
+
+def run(sources: Iterable[Source], catalogue: Catalogue) -> Analysis:
+    """Reads all sources in order and returns what they add up to."""
+    pipeline = Pipeline(catalogue)
+    for source in sources:
+        process = source.process
+        for raw in source.lines():
+            pipeline.feed(raw, process)
+        pipeline.end_source(source.name)
+    return pipeline.finish()
+
+
+def _text(block: Block) -> str:
+    if len(block.records) == 1:
+        return block.records[0].body[:MAX_TEXT]
+    return "\n".join(record.body for record in block.records[:200])[:MAX_TEXT]
+
+
+def _message(block: Block, text: str) -> Failure:
+    first, last = block.records[0], block.records[-1]
+    return Failure(
+        "message", first.process, first.source, first.line, last.line, block.order, first.time, first.level, first.site,
+        "", (), -1, text, None, (), first.outer, fingerprint("message", first.site and first.site.split(":")[0], text, ()), first.repeated,
+    )
+
+
+def _known(info: ExceptionInfo, texts: Sequence[str], wrapper: Failure) -> bool:
+    squeezed = " ".join(info.message.split())
+    if not squeezed:
+        return True
+    own = " ".join(wrapper.message.split())
+    return any(text != own and (squeezed in text or len(text) > 12 and text in squeezed) for text in texts)
+
+
+def _quotation(wrapper: Failure, info: ExceptionInfo) -> Failure:
+    placed = info._replace(line=wrapper.line, end_line=wrapper.line)
+    return Failure(
+        "exception", Process(), wrapper.source, wrapper.line, wrapper.end_line, wrapper.order, wrapper.time, wrapper.level, None,
+        "", (placed,), -1, fingerprint=fingerprint("exception", info.type, info.message, ()), quoted=True,
+    )
+
+
+def analyse(
+    sources: Sequence[Source], catalogue: Catalogue, *, runbook_url: str | None = None, notes: Sequence[str] = ()
+) -> Report:
+    """Reads all sources and makes the report; nothing is redacted yet."""
+    analysis = run(sources, catalogue)
+    return report_of(analysis, sources, catalogue, runbook_url=runbook_url, notes=notes)
+
+
+def report_of(
+    analysis: Analysis, sources: Sequence[Source], catalogue: Catalogue, *, runbook_url: str | None = None, notes: Sequence[str] = ()
+) -> Report:
+    """The report of an analysis."""
+    from diagnoser import __version__
+    from diagnoser import report as report_stage
+    from diagnoser.catalogue.versions import compare
+
+    skipped = [source.lines_skipped for source in sources]
+    read = sum(source.lines_read for source in sources)
+    all_notes = [*notes, *analysis.notes, *(f"{source.name}: {note}" for source in sources for note in source.notes)]
+    all_notes += [f"A pattern of the catalogue ran out of time and was not tried again: {pattern}" for pattern in catalogue.timeouts]
+    coverage = Coverage(
+        read, None if any(count is None for count in skipped) else sum(count or 0 for count in skipped),
+        sum(source.lines_cut for source in sources), sum(source.undecodable_bytes for source in sources), tuple(all_notes),
+    )
+    infos = [
+        SourceInfo(
+            source.name, None if source.lines_skipped is None else source.lines_read + source.lines_skipped, source.bytes,
+            analysis.formats.get(source.name, ()),
+        )
+        for source in sources
+    ]
+    texts = report_stage.Texts(_filler(), compare, runbook_url)
+    return report_stage.build(
+        analysis.incidents.incidents, stopped=analysis.incidents.stopped, rules=catalogue.rules, facts=analysis.facts,
+        sources=infos, coverage=coverage, tool=ToolInfo(__version__, len(catalogue.rules), catalogue.digest), texts=texts,
+    )
+
+
+def _filler() -> Callable[[str, Mapping[str, Any]], str | None]:
+    def fill(text: str, variables: Mapping[str, Any]) -> str | None:
+        if "{" not in text:
+            return text
+        from diagnoser.catalogue.templates import render
+
+        return render(text, variables)
+
+    return fill

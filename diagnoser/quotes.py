@@ -1,0 +1,37 @@
+"""Reads the error that a wrapper quotes: a message alone, a `repr`, or `Type: message`.
+
+    Worker failed with error 'page table is empty', please check the stack trace above for the root cause
+    Engine loop is not running. Inspect the stacktrace to find the original error: KeyError('blocks').
+
+vLLM's wrappers carry `str(exc)` without the type; V0's carry `repr(exc)`; Ray's and torch's carry `Type: text`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from diagnoser.model import ExceptionInfo
+from diagnoser.parsers.python import is_exception_line
+
+_REPR = re.compile(r"^(?P<type>(?:\w+\.)*[A-Z]\w*)\((?P<arguments>.*)\)[.,]?$", re.DOTALL)
+_LITERAL = re.compile(r"""^(?P<quote>['"])(?P<text>.*)(?P=quote),?$""", re.DOTALL)
+
+
+def quoted_exception(text: str) -> ExceptionInfo | None:
+    """The exception that the text describes; None when it says nothing."""
+    text = text.strip().removesuffix(", please check the stack trace above for the root cause").strip()
+    if not text or text in ("None", "''", '""'):
+        return None
+    found = _REPR.match(text)
+    if found and (found["type"].endswith(("Error", "Exception")) or "." in found["type"]):
+        literal = _LITERAL.match(found["arguments"].strip())
+        return ExceptionInfo(found["type"], _unescape(literal["text"]) if literal else found["arguments"])
+    first = text.split("\n", 1)[0]
+    if is_exception_line(first):
+        name, _, message = text.partition(":")
+        return ExceptionInfo(name.strip(), message.strip())
+    return ExceptionInfo(None, text)
+
+
+def _unescape(text: str) -> str:
+    return text.replace("\\n", "\n").replace("\\'", "'").replace('\\"', '"')

@@ -1,0 +1,55 @@
+"""Gives each record to the stream of the process that wrote it.
+
+A stream is what one process wrote through one channel: its log records (`log`) or its bare text (`raw`, for
+example a traceback that Python printed on the way out). Two tracebacks that are interleaved line by line come
+apart here. A line without any prefix continues the record before it where that record's format does not
+repeat its prefix (uvicorn, SGLang, Python's own logging); otherwise it goes to the bare text of its source.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from diagnoser.model import LogRecord, Process
+
+REPEATING_FORMATS = frozenset({"vllm", "vllm-json", "ray", "torchrun", "torch-rank", "json", "vllm-old"})
+"""Formats that put their prefix on every line of a record, so that a bare line can't continue one."""
+_CALM = frozenset({"DEBUG", "INFO", "TRACE"})
+
+
+class StreamKey(NamedTuple):
+    """Names one stream; equal for two lines that the same process wrote through the same channel."""
+
+    source: str
+    writer: object
+    channel: str
+
+
+class Streams:
+    """Stateful: one instance for all sources of a run."""
+
+    def __init__(self) -> None:
+        self._continues: dict[tuple[str, str | None, str | None], StreamKey | None] = {}
+
+    def feed(self, record: LogRecord) -> StreamKey:
+        """The stream that the record belongs to."""
+        process = record.process
+        place = (record.source, process.pod, process.container)
+        writer = _writer(process)
+        if record.level is None and record.site is None:
+            if writer is None:
+                return self._continues.get(place) or StreamKey(record.source, place[1:], "bare")
+            return StreamKey(record.source, (place[1:], writer), "raw")
+        key = StreamKey(record.source, (place[1:], writer or record.format), "log")
+        if record.format not in REPEATING_FORMATS and record.format not in ("glog", "torch", "nccl"):
+            opens = record.level not in _CALM or "Traceback (most recent call last)" in record.body
+            self._continues[place] = key if opens else None
+        return key
+
+
+def _writer(process: Process) -> object | None:
+    if process.pid is not None:
+        return (process.host, process.pid)
+    if process.name or process.role or process.ranks:
+        return (process.host, process.name or process.role, process.ranks)
+    return None
