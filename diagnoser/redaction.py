@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from diagnoser.model import Fact, Frame, Process, Report
+from diagnoser.model import Fact, Frame, Report
 from diagnoser.redaction_patterns import Span, find_secrets, is_harmless, is_secret_name
 
 _MOST_KNOWN = 200
@@ -28,17 +28,17 @@ def redact(report: Report, *, hosts: bool = False) -> Report:
     `hosts` also hides IP addresses, host, pod and container names, and the user names in paths.
     """
     redactor = Redactor()
-    clean = redactor.walk(report, redactor.text)
+    clean: Report = redactor.walk(report, redactor.text)
     known = redactor.known_elsewhere()
     if known:
         clean = redactor.walk(clean, known)
     if hosts:
-        from diagnoser.redaction_hosts import find_hosts, named_hosts
+        from diagnoser.redaction_hosts import Hosts, named_hosts
 
-        names = named_hosts(clean)
-        clean = redactor.walk(clean, lambda text, code: redactor.replace(text, find_hosts(text, names)))
+        found = Hosts(named_hosts(clean))
+        clean = redactor.walk(clean, lambda text, code: redactor.replace(text, found.find(text, code=code)))
     counts = redactor.counts()
-    return clean._replace(redactions=counts) if counts else clean  # type: ignore[no-any-return]
+    return clean._replace(redactions=counts) if counts else clean
 
 
 class Redactor:
@@ -99,7 +99,7 @@ class Redactor:
             changed = [self.walk(part, change, code) for part in value]
         if all(old is new for old, new in zip(value, changed, strict=True)):
             return value
-        return type(value)._make(changed) if hasattr(value, "_make") else tuple(changed)  # type: ignore[attr-defined]
+        return type(value)._make(changed) if hasattr(value, "_make") else tuple(changed)
 
     def named(self, value: Any) -> Any:
         """The value of a pair whose name says that it is a secret (a capture, an input, a fact)."""

@@ -124,7 +124,7 @@ LONGEST_QUOTED = 4096
 _HARMLESS = re.compile(
     r"(?i)(?:none|null|nil|true|false|empty|undefined|unset|yes|no|str|string|bytes|int|any|optional|union|list|dict"
     r"|secretstr|required|missing|invalid|auto|default|redacted|hidden|masked|x+|\*+|\.+|-+|-?[0-9]{1,3}|%s|\$\{?\w+\}?"
-    r"|<.*>|\[redacted:.*)"
+    r"|<.*>|\[?redacted:[a-z-]{1,30}:[0-9]{1,9}\]?)"
 )
 _DOTTED = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+")
 _PROSE = re.compile(r"[A-Za-z][a-z]*[.,:]?(?= +[A-Za-z(])")
@@ -151,7 +151,7 @@ def find_secrets(text: str, *, code: bool = False) -> list[Span]:
         spans.extend(Span(*match.span(1), "authorization") for match in _BEARER.finditer(text))
     if any(needle in lowered for needle in _NEEDLES):
         spans.extend(_named(text, code))
-    return _merged(spans)
+    return merged(spans)
 
 
 def is_secret_name(name: str) -> bool:
@@ -279,7 +279,7 @@ def _header(text: str, at: int, kind: str) -> Iterator[Span]:
         yield Span(*value.span(), kind)
 
 
-def _merged(spans: list[Span]) -> list[Span]:
+def merged(spans: list[Span]) -> list[Span]:
     """Spans in order; of two that overlap the earlier one grows over both, of two equal ones the first found stays."""
     merged: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
