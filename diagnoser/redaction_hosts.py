@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from diagnoser.model import Process, Report
-from diagnoser.redaction_patterns import Span, is_harmless, merged
+from diagnoser.redaction_patterns import PROSE, Span, is_harmless, merged
 
 _IPV4 = re.compile(
     r"(?<![\w.=-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\.\d|\w)|(?<=[a-z]=)(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\.\d|\w)"
@@ -25,40 +25,25 @@ _URL_HOST = re.compile(
     r"(?<=://)(?:[^\s/@\"'<>]{0,256}@)?([A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?)(?=[:/\s\"'<>,;)\]?#]|\Z)"
 )
 _NAMED_HOST = re.compile(
-    r"(?<![A-Za-z0-9])(host|pod|node)(?:_?name)?(?![A-Za-z0-9])\\?[\"']?\s{0,3}[=:]\s{0,3}\\?[\"']?"
-    r"([A-Za-z0-9][A-Za-z0-9-]{1,62}+(?:\.[A-Za-z0-9-]{1,62}+){0,8}+)(?![A-Za-z0-9_(])",
-    re.IGNORECASE,
-)
-_ADDRESS_NAME = re.compile(
-    r"(?<![A-Za-z0-9])(?:master_addr|server_address|local_hostname|server_name)\\?[\"']?\s{0,3}[=:]\s{0,3}\\?[\"']?"
+    r"(?<![A-Za-z0-9])(?:(host|pod|node)(?:_?name)?|master_addr|server_address|local_hostname|server_name)(?![A-Za-z0-9])"
+    r"(\\?[\"']?\s{0,3}(?:=\s{0,3}|:\s{1,3}|:(?=\\?[\"']))\\?[\"']?)"
     r"([A-Za-z0-9][A-Za-z0-9-]{1,62}+(?:\.[A-Za-z0-9-]{1,62}+){0,8}+)(?![A-Za-z0-9_(])",
     re.IGNORECASE,
 )
 _INTERNAL = re.compile(
-    r"(?<![\w.-])(?:[A-Za-z0-9-]{1,63}\.){1,8}(?:svc|local|internal|intranet|lan|corp|localdomain|home\.arpa)(?![\w-])"
+    r"(?<![\w.-])(?:(?:[A-Za-z0-9-]{1,63}\.){1,8}(?:svc|internal|intranet|lan|corp|localdomain|home\.arpa)"
+    r"|(?:[A-Za-z0-9-]{1,63}\.){2,8}local|[A-Za-z0-9]{1,63}-[A-Za-z0-9-]{1,63}\.local)(?![\w-])"
 )
 _USER = re.compile(r"(?:(?<=/home/)|(?<=/Users/)|(?<=\\Users\\))([A-Za-z0-9._-]{1,64})(?=[/\\\s\"':]|\Z)")
+_WORD = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 _KEPT_NAMES = frozenset(
-    (
-        "localhost",
-        "none",
-        "null",
-        "true",
-        "false",
-        "127.0.0.1",
-        "0.0.0.0",
-        "root",
-        "ubuntu",
-        "shared",
-        "vllm",
-        "ray",
-        "runner",
-    )
+    ("localhost", "none", "null", "true", "false", "root", "ubuntu", "shared", "vllm", "ray", "runner")
+    + ("host", "hostname", "port", "pid", "ip", "node", "pod", "x.x.x.x")
 )
 _PUBLIC = re.compile(
     r"(?i)(?:^|\.)(?:github\.com|githubusercontent\.com|gitlab\.com|huggingface\.co|hf\.co|pytorch\.org|nvidia\.com|ray\.io"
     r"|vllm\.ai|kubernetes\.io|docker\.com|docker\.io|python\.org|pypi\.org|readthedocs\.io|modelscope\.cn|w3\.org"
-    r"|openai\.com|anyscale\.com)$"
+    r"|pydantic\.dev|openai\.com|anyscale\.com)$"
 )
 
 
@@ -85,25 +70,21 @@ class Hosts:
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = names
-        longest_first = sorted(names, key=len, reverse=True)
-        self.pattern = (
-            re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w-])") if names else None
-        )
 
     def find(self, text: str, *, code: bool = False) -> list[Span]:
         """Every address, host, pod, container and user in the text, in order; `code` as for secrets."""
         return merged([*self._shaped(text), *(() if code else self._named(text))])
 
     def _shaped(self, text: str) -> Iterator[Span]:
-        if self.pattern:
-            yield from (Span(*match.span(), self.names[match.group()]) for match in self.pattern.finditer(text))
+        if self.names:
+            yield from self._by_name(text)
         if "." in text:
             for match in _IPV4.finditer(text):
                 if _is_address(text, match) and match.group() not in _KEPT_ADDRESSES:
                     yield Span(*match.span(), "ip")
             yield from (Span(*match.span(), "host") for match in _INTERNAL.finditer(text))
         if "::" in text or text.count(":") >= 7:
-            yield from (Span(*m.span(), "ip") for m in _IPV6.finditer(text) if m.group() not in _KEPT_ADDRESSES)
+            yield from (Span(*m.span(), "ip") for m in _IPV6.finditer(text) if _is_ipv6(m.group()))
         if "://" in text:
             for match in _URL_HOST.finditer(text):
                 if not _PUBLIC.search(match.group(1)):
@@ -115,15 +96,31 @@ class Hosts:
     def _named(self, text: str) -> Iterator[Span]:
         if "=" in text or ":" in text:
             for match in _NAMED_HOST.finditer(text):
-                yield from _host(match, 2, "pod" if match.group(1).lower() == "pod" else "host")
-            for match in _ADDRESS_NAME.finditer(text):
-                yield from _host(match, 1, "host")
+                prose = match.group(2)[-1].isspace() and PROSE.match(text, match.start(3))
+                if not prose:
+                    yield from _host(match, 3, "pod" if (match.group(1) or "").lower() == "pod" else "host")
+
+    def _by_name(self, text: str) -> Iterator[Span]:
+        """Names that the report knows, alone, as a word, or as the first label of a longer name."""
+        if text in self.names:
+            yield Span(0, len(text), self.names[text])
+            return
+        for match in _WORD.finditer(text):
+            for name in (match.group(), match.group().split(".", 1)[0]):
+                if name in self.names:
+                    yield Span(match.start(), match.start() + len(name), self.names[name])
+                    break
 
 
 def _is_address(text: str, match: re.Match[str]) -> bool:
     """False for versions of four numbers and for numbers above 255."""
     before = text[max(match.start() - 12, 0) : match.start()]
     return all(int(part) < 256 for part in match.group().split(".")) and not _VERSION_BEFORE.search(before)
+
+
+def _is_ipv6(text: str) -> bool:
+    """False for loopback and for what is more likely a C++ name, such as `c10::`."""
+    return text not in _KEPT_ADDRESSES and not (text.endswith("::") and text.count(":") == 2)
 
 
 def _host(match: re.Match[str], group: int, kind: str) -> Iterator[Span]:

@@ -127,7 +127,8 @@ _HARMLESS = re.compile(
     r"|<.*>|\[?redacted:[a-z-]{1,30}:[0-9]{1,9}\]?)"
 )
 _DOTTED = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+")
-_PROSE = re.compile(r"[A-Za-z][a-z]*[.,:]?(?= +[A-Za-z(])")
+PROSE = re.compile(r"[A-Za-z][a-z]*[.,:]?(?= +[A-Za-z(])")
+"""A word that a sentence goes on after."""
 _RANDOM = re.compile(r"[A-Za-z0-9_.~+=%-]{16,}")
 _HASH = re.compile(r"[0-9a-f-]+")
 
@@ -160,8 +161,8 @@ def is_secret_name(name: str) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """True for values that nobody would type as a word, a name or a number; hashes do not count."""
-    if not _RANDOM.fullmatch(value) or _HASH.fullmatch(value):
+    """True for values that nobody would type as a word, a name or a number; hashes and encoded paths do not count."""
+    if not _RANDOM.fullmatch(value) or _HASH.fullmatch(value) or "%2f" in value[:-3].lower():
         return False
     return sum(char.isalpha() for char in value) >= 4 and sum(char.isdigit() for char in value) >= 3
 
@@ -227,7 +228,7 @@ def _is_words(text: str, start: int, end: int, separator: str) -> bool:
     value = text[start:end]
     if value.startswith("--") or _DOTTED.fullmatch(value) or text[end : end + 1] in ("(", "["):
         return True
-    return separator[-1:].isspace() and bool(_PROSE.match(text, start))
+    return separator[-1:].isspace() and bool(PROSE.match(text, start))
 
 
 def _kind(normal: str) -> str:
