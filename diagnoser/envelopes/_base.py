@@ -23,8 +23,8 @@ class Peeling:
     """One line while its envelopes come off, outermost first."""
 
     __slots__ = (
-        "bodies", "container", "done", "format", "host", "level", "outer", "owed", "partial", "pod", "prefixed", "process",
-        "repeated", "site", "text", "time",
+        "bodies", "container", "done", "format", "host", "level", "outer", "owed", "partial", "pod", "prefixed",
+        "process", "section", "site", "text", "time",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -38,7 +38,6 @@ class Peeling:
         self.level: str | None = None
         self.site: str | None = None
         self.format = "plain"
-        self.repeated = 1
         self.prefixed = False
         self.done = False
         """True when nothing further may come off: the text is a logger's message."""
@@ -48,6 +47,8 @@ class Peeling:
         """True for a piece of a longer line, False for its last piece, None where the collector says nothing."""
         self.owed: Process | None = None
         """The other writer, where the prefixes of two writers stand on one line."""
+        self.section: str | None = None
+        """The file that the following lines come from, where a header says so."""
 
     def speak(self, process: Process) -> None:
         """Name the writer; a writer named before becomes an outer one, unless both names mean the same process."""
@@ -68,7 +69,7 @@ class Peeling:
         other.process, other.outer = self.process, self.outer
         other.host, other.pod, other.container = self.host, self.pod, self.container
         other.time, other.level, other.site = self.time, self.level, self.site
-        other.format, other.repeated, other.prefixed, other.done = self.format, self.repeated, self.prefixed, self.done
+        other.format, other.prefixed, other.done = self.format, self.prefixed, self.done
         return other
 
 
@@ -103,7 +104,7 @@ class Envelope(NamedTuple):
     pattern: str
     """Regular expression, matched at the start of the text; every repetition is bounded."""
     peel: Callable[[re.Match[str], Peeling], bool | None]
-    """Writes what the prefix says into the peeling and cuts the text; returning False means: not this format after all."""
+    """Writes what the prefix says into the peeling and cuts the text; False means: not this format after all."""
     samples: tuple[str, ...]
     """Whole lines of this format, outermost prefix first, in invented words."""
     heads: str = ANY_HEAD
@@ -129,8 +130,3 @@ LEVELS = {
 def level_name(text: str | None) -> str | None:
     """The level in the words of `LogRecord.level`; None for a word that is no level."""
     return LEVELS.get(text.strip().upper()) if text else None
-
-
-def cut(match: re.Match[str], peeling: Peeling) -> None:
-    """Take the matched prefix off."""
-    peeling.text = peeling.text[match.end() :]

@@ -8,39 +8,79 @@ from collections.abc import Iterable
 
 from diagnoser.envelopes._base import Envelope, Peeling
 from diagnoser.envelopes._discovery import compiled, envelopes_for
-from diagnoser.envelopes._repair import strip_ansi
+from diagnoser.envelopes._glue import split_glued
+from diagnoser.envelopes._repair import Repair, strip_ansi
+from diagnoser.envelopes._unfold import HEADER, unfold
 from diagnoser.model import UNKNOWN_PROCESS, LogRecord, Process, RawLine
 
 _DEPTH = 12
 """More prefixes than this are not taken off one line."""
 _SCAN = 400
 """Characters at the start of a line that are looked at for a needle."""
-_KNOWN_TEXT = ("Traceback (most recent call last):", '  File "', "  + Exception Group Traceback", "During handling of the above", "The above exception was")
-_REPEATED = " [repeated "
-_REPEATS = re.compile(r" \[repeated (\d{1,9})x across (?:cluster|all nodes)\](?: \(Ray deduplicates logs[^\n]{0,400}\))?\s{0,8}\Z")
 _LONGEST = 4 * 1024 * 1024
 """Characters of a cut line that are put together at most."""
-_CONFIRMED = 1024
-"""Different prefixes (container names) that are remembered for one source at most."""
+_REMEMBERED = 4096
+"""Different prefixes that are remembered for one source at most."""
+_REDRAWN = 64
+"""Of a line that was redrawn with carriage returns (a progress bar), only so many last states are read."""
+_KNOWN_TEXT = (
+    HEADER, '  File "', "  + Exception Group Traceback", "During handling of the above", "The above exception was",
+)  # fmt: skip
+_EXCEPTION = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Exit|Interrupt)(?:: |$)")
+_REPEATS = re.compile(
+    r" \[repeated (\d{1,9})x across (?:cluster|all nodes)\](?: \(Ray deduplicates logs[^\n]{0,400}\))?\s{0,8}\Z"
+)
+_NOT_PLAIN = frozenset('|+>[^`<"&0123456789{(')
+"""A line that begins with two blanks and none of these has no envelope."""
+
+_new = tuple.__new__
+Known = tuple[Process, "str | None", "str | None", "str | None", tuple[Process, ...]]
 
 
 class Peeler:
     """Takes every prefix off the lines of one source; keeps pieces of cut lines until their end comes."""
 
     def __init__(self, process: Process = UNKNOWN_PROCESS) -> None:
+        """`process` is what the source's name already tells about the writer (its pod, its rank)."""
         self.formats: Counter[str] = Counter()
         """How many lines each format was the innermost one of."""
         self._default = process
+        self._repair = Repair(self._is_prefix)
+        self._known: dict[str, Known | None] = {}
+        self._heads: dict[str, tuple[Process, tuple[Process, ...]]] = {}
         self._confirmed: set[tuple[str, str]] = set()
         self._pieces: dict[tuple[str | None, str | None], tuple[RawLine, list[str], Peeling, int]] = {}
         self._owed: tuple[int, Process, tuple[Process, ...]] | None = None
 
     def feed(self, raw: RawLine) -> Iterable[LogRecord]:
         """The records that this line completes: none for a piece of a longer line, several for some JSON objects."""
-        text = raw.text
-        if text.endswith("\r"):
-            text = text.rstrip("\r")
-        return [self._record(peeling, raw) for peeling in self._peel(Peeling(strip_ansi(text)), raw)]
+        text = raw[0]
+        if self._owed is None:
+            # Most lines repeat a prefix that was parsed before: the record's, ending in "] ", or the process's alone.
+            cut = text.find("] ", 0, 320) + 2
+            if cut > 1:
+                head = text[:cut]
+                known = self._known.get(head)
+                if known is None and head in self._known:
+                    cut = text.find("] ", cut, 400) + 2
+                    known = self._known.get(text[:cut])
+                if known is not None:
+                    body = text[cut:]
+                    if _is_clean(body):
+                        self.formats["vllm"] += 1
+                        process, time, level, site, outer = known
+                        return (_new(LogRecord, (body, raw[1], raw[2], process, time, level, site, "vllm", 1, True, outer)),)
+            if text.startswith("  ") and text[2:3] not in _NOT_PLAIN and _is_clean(text) and not self._repair.margin:
+                self.formats["plain"] += 1
+                return (_new(LogRecord, (text, raw[1], raw[2], self._default, None, None, None, "plain", 1, False, ())),)
+            if text[:1] == "(":
+                cut = text.find(") ") + 2
+                if text.startswith("  ", cut) and (speaker := self._heads.get(text[:cut])) and _is_clean(text):
+                    self.formats["vllm"] += 1
+                    process, outer = speaker
+                    body = text[cut:]
+                    return (_new(LogRecord, (body, raw[1], raw[2], process, None, None, None, "vllm", 1, True, outer)),)
+        return self._slow(text, raw)
 
     def close(self) -> Iterable[LogRecord]:
         """What was held back: cut lines whose end never came."""
@@ -48,7 +88,21 @@ class Peeler:
         records = []
         for raw, parts, first, _ in held.values():
             first.text = "".join(parts)
-            records += [self._record(peeling, raw) for peeling in self._peel(first, raw)]
+            records += self._records(self._peel(first, raw), raw)
+        return records
+
+    def _slow(self, text: str, raw: RawLine) -> list[LogRecord]:
+        text = text.rstrip("\r")
+        if "\r" in text:
+            states = [state for state in text.split("\r")[-_REDRAWN:] if state.strip()]
+            return [record for state in states for record in self._slow(state, raw)]
+        mended = self._repair.line(text)
+        records = []
+        for part in split_glued(mended):
+            peelings = self._peel(Peeling(part), raw)
+            records += self._records(peelings, raw)
+            if part is mended and len(peelings) == 1:
+                self._remember(text, peelings[0])
         return records
 
     def _peel(self, peeling: Peeling, raw: RawLine) -> list[Peeling]:
@@ -60,9 +114,10 @@ class Peeler:
                 bodies, peeling.bodies = peeling.bodies, None
                 if peeling.partial is None:
                     return self._peel_each(peeling, bodies, raw)
-                peeling.text = strip_ansi(bodies[0])
+                peeling.text = bodies[0]
             if peeling.partial is not None and not self._joined(peeling, raw):
                 return []
+            peeling.text = strip_ansi(peeling.text)
         return [peeling]
 
     def _peel_each(self, peeling: Peeling, bodies: list[str], raw: RawLine) -> list[Peeling]:
@@ -109,18 +164,22 @@ class Peeler:
 
     def _confirm(self, envelope: Envelope, match: re.Match[str]) -> bool:
         """True when what follows the prefix shows that it is one, now or once before."""
-        key = (envelope.name, match.group("key"))
+        name = match.group("key")
+        if name is None:
+            return True
+        key = (envelope.name, name)
         if key in self._confirmed:
             return True
-        rest = match.string[match.end() :]
-        if rest.startswith(_KNOWN_TEXT) or self._is_claimed(rest):
-            if len(self._confirmed) < _CONFIRMED:
-                self._confirmed.add(key)
-            return True
-        return False
+        if not self._is_prefix(match.string[match.end() :]):
+            return False
+        if len(self._confirmed) < _REMEMBERED:
+            self._confirmed.add(key)
+        return True
 
-    def _is_claimed(self, text: str) -> bool:
-        """True when an envelope that needs no confirming fits."""
+    def _is_prefix(self, text: str) -> bool:
+        """True when the text begins like a traceback, or an envelope fits that needs no confirming."""
+        if text.startswith(_KNOWN_TEXT) or _EXCEPTION.match(text):
+            return True
         for envelope in envelopes_for(text[:1]) if text else ():
             if envelope.confirm or (envelope.needle and text.find(envelope.needle, 0, _SCAN) < 0):
                 continue
@@ -129,23 +188,90 @@ class Peeler:
                 return True
         return False
 
-    def _record(self, peeling: Peeling, raw: RawLine) -> LogRecord:
-        body, repeated = peeling.text, 1
-        if _REPEATED in body and (found := _REPEATS.search(body)):
-            body, repeated = body[: found.start()], int(found.group(1))
-        self.formats[peeling.format] += 1
-        return LogRecord(
-            body, raw.source, raw.number, self._writer(peeling), peeling.time, peeling.level, peeling.site, peeling.format,
-            repeated, peeling.prefixed, peeling.outer,
-        )  # fmt: skip
+    def _records(self, peelings: list[Peeling], raw: RawLine) -> list[LogRecord]:
+        records = []
+        for peeling in peelings:
+            if peeling.section is not None:
+                self._default = self._default._replace(container=peeling.section)
+            process, outer = self._writer(peeling), peeling.outer
+            if self._owed is not None:
+                process, outer = self._settle(peeling, raw, process, outer)
+            if peeling.owed is not None:
+                self._owed = (raw.number + 1, self._placed(peeling.owed, peeling), outer)
+            self.formats[peeling.format] += 1
+            body, repeated = peeling.text, 1
+            if "[repeated " in body and (found := _REPEATS.search(body, max(0, len(body) - 600))):
+                body, repeated = body[: found.start()], int(found.group(1))
+            bodies = [body] if peeling.level in ("INFO", "DEBUG") else unfold(body)
+            records += [
+                LogRecord(
+                    part, raw.source, raw.number, process, peeling.time, peeling.level, peeling.site, peeling.format,
+                    repeated, peeling.prefixed, outer,
+                )
+                for part in bodies
+            ]  # fmt: skip
+        return records
+
+    def _settle(
+        self, peeling: Peeling, raw: RawLine, process: Process, outer: tuple[Process, ...]
+    ) -> tuple[Process, tuple[Process, ...]]:
+        """Give the line after two met prefixes to the writer whose text was still to come, if it names none itself."""
+        owed, self._owed = self._owed, None
+        if owed is None or raw.number != owed[0] or peeling.process.known:
+            return process, outer
+        return owed[1], owed[2]
 
     def _writer(self, peeling: Peeling) -> Process:
         """The line's own writer, completed by what collectors and the path know."""
-        process, default = peeling.process, self._default
-        if not process.known:
-            process = default
+        process = peeling.process
+        return self._placed(process if process.known else self._default, peeling)
+
+    def _placed(self, process: Process, peeling: Peeling) -> Process:
+        default = self._default
         host = process.host or peeling.host or default.host
         pod, container = peeling.pod or default.pod, peeling.container or default.container
-        if (host, pod, container) != (process.host, process.pod, process.container):
-            process = process._replace(host=host, pod=pod, container=container)
+        ranks = process.ranks
+        if not ranks and default.ranks and process.role in (None, "Worker", "launcher"):
+            ranks = default.ranks
+        if (host, pod, container, ranks) != (process.host, process.pod, process.container, process.ranks):
+            process = process._replace(host=host, pod=pod, container=container, ranks=ranks)
         return process
+
+    def _remember(self, text: str, peeling: Peeling) -> None:
+        """Keep what vLLM's own prefix means, so that the next line with the same one needs no pattern."""
+        if peeling.format != "vllm" or peeling.owed or peeling.host or peeling.pod or peeling.container:
+            return
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
+        if len(self._heads) > _REMEMBERED:
+            self._heads.clear()
+        body = peeling.text
+        if not body or not text.endswith(body):
+            return
+        head = text[: len(text) - len(body)]
+        process = self._writer(peeling)
+        if peeling.done and head.endswith("] "):
+            first = text.find("] ", 0, 320) + 2
+            if first < len(head):
+                # A custom prefix in brackets comes first: note that the search goes on behind it.
+                if head.find("] ", first) + 2 != len(head):
+                    return
+                self._known[head[:first]] = None
+            self._known[head] = (process, peeling.time, peeling.level, peeling.site, peeling.outer)
+        elif not peeling.done and head.endswith(") ") and text.find(") ") + 2 == len(head):
+            self._heads[head] = (process, peeling.outer)
+
+
+def _is_clean(text: str) -> bool:
+    """True when no repair and no unfolding can apply: decided by what the text does not hold."""
+    return (
+        text.isascii()
+        and "\x1b" not in text
+        and "\r" not in text
+        and "&" not in text
+        and "Traceback" not in text
+        and "\\n" not in text
+        and "[0m" not in text
+        and "[repeated " not in text
+        and not text.endswith((", in init", "^M"))
+    )

@@ -1,35 +1,47 @@
 """Undoes what terminals, web forms and mail programs do to pasted logs.
 
 Every repair looks for the signature of its damage first, so that a healthy line stays as it is. `Repair` keeps what
-it learned about one source: a quote margin, a code fence, entities.
+it has learned about one source: a quote margin, entities, typographic quotes.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 
-_FENCE = ("```", "~~~")
-_LITERAL_ESCAPES = ("^[[", "#033[", "\\x1b[", "\\033[", "\\u001b[", "\\e[", "\ufffd[", "␛[")
+_ESCAPES_AS_TEXT = ("^[[", "#033[", "\\x1b[", "\\033[", "\\u001b[", "\\e[", "\ufffd[", "\u241b[")
+_COLOUR_ENDS = ("[0m", "[39m", "[0;0m", "[22m")
+_DUNDERS = (
+    "init|new|call|enter|exit|aenter|aexit|iter|next|aiter|anext|getattr|getitem|setattr|setitem|del|repr|str|main|post_init"
+)
+_PACKAGES = "vllm|torch|transformers|sglang|mooncake|lmcache|triton"
+_PATTERNS = {
+    "ansi": r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|[\]_P^][^\x07\x1b]{0,400}(?:\x07|\x1b\\)|[@-Z\\^])?",
+    "escape-as-text": r"(?:\^\[|#033|\\x1[bB]|\\033|\\u001[bB]|\\e|\ufffd|\u241b)\[[\d;]{0,16}[mK]",
+    "colour": r"\[\d{1,3}(?:;\d{1,3}){0,5}m",
+    "blank-and-colour": r" \[\d{1,3}(?:;\d{1,3}){0,5}m",
+    "zero-width": r"(?:(?<=[ -~])|^)[\u200b-\u200d\u2060\ufeff]{1,8}(?=[ -~]|$)",
+    "entity": r"&(?:quot|apos|lt|gt|amp|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,4});",
+    "entity-sign": r"File &(?:quot|#34|#x22);|&lt;(?:module|lambda|listcomp|genexpr|frozen)|&(?:quot|#34|#x22);, line \d",
+    "curly-sign": r"File [\u201c\u201d\u201e]|[\u201c\u201d], line \d",
+    "bold-dunder": rf"(?:\*\*|</?strong>|</?b>)({_DUNDERS})(?:\*\*|</strong>|</b>)",
+    "eaten-dunder": rf"((?:site|dist)-packages/(?:{_PACKAGES})/[^\"]{{1,300}}\", line \d{{1,7}}, in )(init|call|enter|exit|new)$",
+    "bold-or-eaten-call": r"(?<=\.)(init|call|enter|exit|new)(?=\()",
+    "tag": r"</?(?:pre|code|details|summary|p|br|div|span)(?: [^<>]{0,200})?/?>",
+}
+_PLAIN_QUOTES = str.maketrans({
+    "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u2026": "...",
+})  # fmt: skip
+_BLANKS = "\u00a0\u2007\u202f\u3000"
+_TO_BLANK = str.maketrans(dict.fromkeys(_BLANKS, " "))
+_TRACE_WORDS = ("Traceback", 'File "', " pid=", "ERROR", "WARNING", "INFO")
 
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
+    """Patterns are compiled when the first damaged line needs them."""
     return re.compile(_PATTERNS[name])
-
-
-_PATTERNS = {
-    "ansi": r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])?",
-    "literal": r"(?:\^\[|#033|\\x1[bB]|\\033|\\u001[bB]|\\e|\ufffd|␛)\[[\d;]{0,16}m",
-    "bare": r"\[\d{1,3}(?:;\d{1,3}){0,5}m",
-    "spaced": r" \[\d{1,3}(?:;\d{1,3}){0,5}m",
-    "zero-width": r"(?:(?<=[ -~])|^)[\u200b-\u200d\u2060\ufeff]{1,8}(?=[ -~]|$)",
-    "entity": r"&(?:quot|apos|lt|gt|amp|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,4});",
-    "entity-sign": r"File &(?:quot|#34|#x22);|&lt;\w{1,40}&gt;|&(?:quot|#34);, line \d|&(?:#39|#x27|apos);",
-    "dunder-bold": r"\*\*(\w{2,20})\*\*|<strong>(\w{2,20})</strong>",
-    "dunder-eaten": r"(site-packages/(?:vllm|torch|transformers|sglang|mooncake)/.{1,200}, line \d+, in )(init|call|enter|exit)$",
-}
-_RESETS = ("[0m", "[39m", "[0;0m", "[22m")
 
 
 def strip_ansi(text: str) -> str:
@@ -37,19 +49,117 @@ def strip_ansi(text: str) -> str:
     if "\x1b" in text:
         text = _pattern("ansi").sub("", text)
     if "[" in text:
-        for sign in _LITERAL_ESCAPES:
+        for sign in _ESCAPES_AS_TEXT:
             if sign in text:
-                text = _pattern("literal").sub("", text)
+                text = _pattern("escape-as-text").sub("", text)
                 break
-        if "m" in text and any(reset in text for reset in _RESETS):
-            text = _strip_bare_colours(text)
+        for sign in _COLOUR_ENDS:
+            if sign in text:
+                return _strip_colours(text)
     return text
 
 
-def _strip_bare_colours(text: str) -> str:
-    """Colour codes that lost their escape character, or got a blank for it."""
-    codes = _pattern("bare").findall(text)
-    spaced = _pattern("spaced")
-    if len(spaced.findall(text)) == len(codes):
-        return spaced.sub("", text)
-    return _pattern("bare").sub("", text)
+def _strip_colours(text: str) -> str:
+    """Take off colours that lost their escape character, or got a blank in its place."""
+    count = len(_pattern("colour").findall(text))
+    if count == len(_pattern("blank-and-colour").findall(text)):
+        return _pattern("blank-and-colour").sub("", text)
+    return _pattern("colour").sub("", text)
+
+
+class Repair:
+    """Mends the lines of one source."""
+
+    def __init__(self, is_prefix: Callable[[str], bool]) -> None:
+        """`is_prefix` tells whether a text begins like a log line that some envelope knows, or like a traceback."""
+        self._is_prefix = is_prefix
+        self._margin = ""
+        self._entities = False
+        self._curly = False
+        self._eaten = False
+
+    @property
+    def margin(self) -> str:
+        """The margin that lines of this source stand behind at present (`> `, `  | `), or nothing."""
+        return self._margin
+
+    def line(self, text: str) -> str:
+        """The line without its damage; the same object when there is none."""
+        text = strip_ansi(text)
+        if not text.isascii():
+            text = self._mend_characters(text)
+        if "&" in text and ";" in text:
+            text = self._mend_entities(text)
+        if "<" in text or "**" in text:
+            text = self._mend_markup(text)
+        elif self._eaten and "." in text:
+            text = _pattern("bold-or-eaten-call").sub(r"__\1__", text)
+        if text.endswith((", in init", ", in call", ", in enter", ", in exit", ", in new")):
+            text, found = _pattern("eaten-dunder").subn(r"\1__\2__", text)
+            self._eaten = self._eaten or found > 0
+        if text.endswith("^M"):
+            text = text[:-2]
+        if text[:1] in ">`~" or text.startswith("  | ") or self._margin:
+            text = self._mend_margin(text)
+        return text
+
+    def _mend_characters(self, text: str) -> str:
+        """Zero-width characters, blanks that are none, and typographic quotes."""
+        mended = _pattern("zero-width").sub("", text)
+        content = mended.lstrip(_BLANKS + " ")
+        if len(content) != len(mended):
+            mended = mended[: len(mended) - len(content)].translate(_TO_BLANK) + content
+        if "\u00a0" in mended and any(word in mended for word in _TRACE_WORDS):
+            mended = mended.translate(_TO_BLANK)
+        if not self._curly and _pattern("curly-sign").search(mended):
+            self._curly = True
+        if self._curly:
+            mended = mended.translate(_PLAIN_QUOTES)
+        return mended
+
+    def _mend_entities(self, text: str) -> str:
+        """HTML entities, once a line of the source has shown that it went through HTML."""
+        if not self._entities and _pattern("entity-sign").search(text):
+            self._entities = True
+        if self._entities and _pattern("entity").search(text):
+            import html
+
+            return html.unescape(text).replace("\u00a0", " ")
+        return text
+
+    def _mend_markup(self, text: str) -> str:
+        """Bold dunder names, and HTML tags around a line."""
+        if ("**" in text or "<strong>" in text or "<b>" in text) and _pattern("bold-dunder").search(text):
+            text = _pattern("bold-dunder").sub(r"__\1__", text)
+        if text.startswith("<") or text.endswith(("/>", "br>", "pre>", "code>")):
+            tag = _pattern("tag")
+            while found := tag.match(text):
+                text = text[found.end() :]
+            for end in ("<br>", "<br/>", "<br />", "</pre>", "</code>", "</p>", "</div>", "</span>"):
+                text = text.removesuffix(end)
+        return text
+
+    def _mend_margin(self, text: str) -> str:
+        """Code fences, mail quotes, and the bar of a build log."""
+        if text.startswith(("```", "~~~")):
+            inner = text.lstrip("`~")
+            return inner if self._is_prefix(inner) else "" if inner.isalnum() or not inner else text
+        if text.startswith("`") and text.endswith("`") and text.count("`") == 2 and self._is_prefix(text[1:-1]):
+            return text[1:-1]
+        for margin in (">", "  | "):
+            if text.startswith(margin):
+                return self._without_margin(text, margin)
+        if text.strip():
+            self._margin = ""
+        return text
+
+    def _without_margin(self, text: str, margin: str) -> str:
+        inner = text[len(margin) :]
+        if margin == ">":
+            inner = inner.lstrip(">").removeprefix(" ") if inner.startswith((" ", ">")) or not inner else inner
+        if self._margin == margin:
+            return inner
+        if self._is_prefix(inner) and not (margin == "  | " and inner.startswith("Traceback")):
+            self._margin = margin
+            return inner
+        return text

@@ -1,0 +1,38 @@
+"""Names of pod and container before a line, as stern, kubetail and `aws logs tail` print them."""
+
+from __future__ import annotations
+
+import re
+
+from diagnoser.envelopes._base import DIGITS, LOWER, Envelope, Peeling
+
+
+def peel_stern(match: re.Match[str], peeling: Peeling) -> bool | None:
+    """Read pod and container."""
+    names = match.group("key").strip("[] ").split()
+    peeling.pod = names[0]
+    if len(names) > 1:
+        peeling.container = names[1]
+    peeling.text = peeling.text[match.end() :]
+    return None
+
+
+_NAME = r"[a-z0-9][a-z0-9.-]{0,100}"
+
+ENVELOPE = Envelope(
+    name="stern",
+    kind="collector",
+    order=60,
+    heads=LOWER + DIGITS + "[",
+    needle=" ",
+    pattern=(
+        rf"(?P<key>{_NAME}-{_NAME} (?![0-9.]{{1,20}} ){_NAME}|\[{_NAME}(?: {_NAME})?\]|{_NAME}(?:/[\w.-]{{1,100}}){{1,6}})(?: |$)"
+    ),
+    peel=peel_stern,
+    confirm=True,
+    samples=(
+        "vllm-0 vllm ERROR 03-14 10:20:30 [core.py:842] boom",
+        "[vllm-0] (EngineCore pid=43) ERROR 03-14 10:20:30 [core.py:842] boom",
+        "ecs/vllm/0a1b2c (EngineCore pid=43) ERROR 03-14 10:20:30 [core.py:842] boom",
+    ),
+)
