@@ -21,6 +21,8 @@ MOST_ALTERNATIVES = 24
 LONGEST_LITERAL = 48
 SHORTEST_LITERAL = 3
 
+_GROUP = re.compile(r"((?<!\\)(?:\\\\)*)\(\?P<(\w+)>")
+_AGAIN = "__again"
 _NOT_PORTABLE = re.compile(r"(?<!\\)(?:\\\\)*\{(?!\d*,?\d*\})")
 
 
@@ -43,7 +45,18 @@ def tree(pattern: str) -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _parser.parse(pattern)
+        return _parser.parse(_distinct_groups(pattern))
+
+
+def _distinct_groups(pattern: str) -> str:
+    """The pattern with repeated group names numbered: only the `regex` module lets alternatives share a name."""
+    seen: dict[str, int] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        seen[found[2]] = number = seen.get(found[2], 0) + 1
+        return found[0] if number == 1 else f"{found[1]}(?P<{found[2]}{_AGAIN}{number}>"
+
+    return _GROUP.sub(numbered, pattern)
 
 
 def _outside_classes(pattern: str) -> int | None:
@@ -104,7 +117,32 @@ def plain(pattern: str) -> tuple[str, ...] | None:
 
 def group_names(pattern: str) -> tuple[str, ...]:
     """Names of the capturing groups."""
-    return tuple(tree(pattern).state.groupdict)
+    return tuple(dict.fromkeys(name.split(_AGAIN)[0] for name in tree(pattern).state.groupdict))
+
+
+def certain_groups(pattern: str) -> frozenset[str]:
+    """Names of the groups that take part in every match."""
+    parsed = tree(pattern)
+    names = {number: name.split(_AGAIN)[0] for name, number in parsed.state.groupdict.items()}
+    return frozenset(names[number] for number in _taking_part(parsed) if number in names)
+
+
+def _taking_part(parsed: Iterable[tuple[Any, Any]]) -> set[int]:
+    """Numbers of the groups that take part whenever this part of a pattern matches."""
+    found: set[int] = set()
+    for op, value in parsed:
+        name = str(op)
+        if name == "SUBPATTERN":
+            found |= _taking_part(value[3]) | ({value[0]} if value[0] is not None else set())
+        elif name == "ATOMIC_GROUP":
+            found |= _taking_part(value)
+        elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and value[0] > 0:
+            found |= _taking_part(value[2])
+        elif name == "ASSERT":
+            found |= _taking_part(value[1])
+        elif name == "BRANCH":
+            found |= set.intersection(*(_taking_part(branch) for branch in value[1]))
+    return found
 
 
 def _exact_texts(parsed: Iterable[tuple[Any, Any]], *, dots: bool) -> tuple[str, ...] | None:
