@@ -37,8 +37,8 @@ _INTERNAL = re.compile(
 _USER = re.compile(r"(?:(?<=/home/)|(?<=/Users/)|(?<=\\Users\\))([A-Za-z0-9._-]{1,64})(?=[/\\\s\"':]|\Z)")
 _WORD = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 _KEPT_NAMES = frozenset(
-    ("localhost", "none", "null", "true", "false", "root", "ubuntu", "shared", "vllm", "ray", "runner")
-    + ("host", "hostname", "port", "pid", "ip", "node", "pod", "x.x.x.x")
+    {"localhost", "none", "null", "true", "false", "root", "ubuntu", "shared", "vllm", "ray", "runner"}
+    | {"host", "hostname", "port", "pid", "ip", "node", "pod", "x.x.x.x"}
 )
 _PUBLIC = re.compile(
     r"(?i)(?:^|\.)(?:github\.com|githubusercontent\.com|gitlab\.com|huggingface\.co|hf\.co|pytorch\.org|nvidia\.com|ray\.io"

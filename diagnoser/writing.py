@@ -110,13 +110,9 @@ def pair_outputs(formats: Sequence[str], outputs: Sequence[str], default: str = 
         chosen = [_EXTENSIONS.get(os.path.splitext(output)[1].lower(), default) for output in outputs]  # noqa: PTH122
         pairs = list(zip(chosen, outputs, strict=True)) or [(default, STANDARD_OUTPUT)]
     elif len(outputs) > len(formats):
-        raise UsageError(
-            f"{len(outputs)} outputs (-o), but {len(formats)} formats (--format): give one format per output"
-        )
+        raise UsageError(f"-o is given {len(outputs)} times, --format {len(formats)}: give one format per output")
     elif len(formats) - len(outputs) > 1:
-        raise UsageError(
-            f"{len(formats)} formats (--format), but {len(outputs)} outputs (-o): only one can go to the screen"
-        )
+        raise UsageError(f"--format is given {len(formats)} times, -o {len(outputs)}: only one can go to the screen")
     else:
         pairs = list(zip(formats, [*outputs, STANDARD_OUTPUT], strict=False))
     targets = [output for _, output in pairs]

@@ -131,8 +131,8 @@ def test_formats_and_outputs_pair_in_order(
 @pytest.mark.parametrize(
     ("formats", "outputs", "message"),
     [
-        (["json"], ["a", "b"], "2 outputs (-o), but 1 formats (--format): give one format per output"),
-        (["json", "html"], [], "2 formats (--format), but 0 outputs (-o): only one can go to the screen"),
+        (["json"], ["a", "b"], "-o is given 2 times, --format 1: give one format per output"),
+        (["json", "html"], [], "--format is given 2 times, -o 0: only one can go to the screen"),
         (["json", "html"], ["a", "a"], "two formats would be written to a: name another output (-o)"),
         (["json", "html"], ["-"], "two formats would be written to standard output: name another output (-o)"),
     ],
