@@ -115,24 +115,37 @@ def _harmless(item: Played) -> bool:
 def _root(cases: list[Played], moments: list[Moment], rules: Mapping[str, Rule]) -> tuple[Played, list[str], bool]:
     """The root, why, and whether it is only the nearest thing to one."""
     candidates = [item for item in cases if item.part == "candidate" and item.loud and not item.failure.quoted]
-    candidates = [item for item in candidates if item.failure.kind != "message" or item.causes]
+    candidates = [item for item in candidates if item.failure.kind != "message" or item.causes or item.roles]
     candidates = _latest_stretch(candidates, cases, moments)
     if candidates:
         return (*_pick(candidates, cases, rules), False)
     quoted = [item for item in cases if item.failure.quoted and item.part == "candidate"]
     if quoted:
         best = min(quoted, key=lambda item: (not item.causes, item.failure.order))
-        return best, ["The process that failed is not in this log; its error is known from the text that another process quoted."], False
+        return (
+            best,
+            [
+                "The process that failed is not in this log; its error is known from the text that another process quoted."
+            ],
+            False,
+        )
     handled = [item for item in cases if item.part == "candidate" and not item.loud and item.causes]
     if handled and any(item.terminal for item in cases):
         best = min(handled, key=lambda item: (-depth(item.failure), item.failure.order))
         return best, ["Nothing louder explains the end of the run; this warning does."], False
     fallback = [item for item in cases if item.causes and item.part in ("wrapper", "symptom")]
     if fallback:
-        best = min(fallback, key=lambda item: (item.causes[0].confidence != "certain", -depth(item.failure), item.failure.order))
+        best = min(
+            fallback,
+            key=lambda item: (item.causes[0].confidence != "certain", -depth(item.failure), item.failure.order),
+        )
         return best, ["No original exception is in this log; this is the earliest report of the death itself."], False
     nearest = min(cases, key=lambda item: (item.part == "candidate", -depth(item.failure), item.failure.order))
-    return nearest, ["Only reports of another process's failure are in this log; the original failure is not."], nearest.part != "candidate"
+    return (
+        nearest,
+        ["Only reports of another process's failure are in this log; the original failure is not."],
+        nearest.part != "candidate",
+    )
 
 
 def _latest_stretch(candidates: list[Played], cases: list[Played], moments: list[Moment]) -> list[Played]:
@@ -150,24 +163,26 @@ def _pick(candidates: list[Played], cases: list[Played], rules: Mapping[str, Rul
     reasons: list[str] = []
     wrapped = sum(1 for item in cases if item.part == "wrapper")
     if wrapped:
-        reasons.append(f"{wrapped} {'report only wraps' if wrapped == 1 else 'reports only wrap'} another process's error and {'was' if wrapped == 1 else 'were'} followed inward.")
+        reasons.append(
+            f"{wrapped} {'report only wraps' if wrapped == 1 else 'reports only wrap'} another process's error and {'was' if wrapped == 1 else 'were'} followed inward."
+        )
     followed = sum(item.failure.count for item in cases if item.part == "symptom")
     if followed:
-        reasons.append(f"{followed} {'failure' if followed == 1 else 'failures'} of the kind that follows from another process's death {'was' if followed == 1 else 'were'} set aside.")
-    before = _native_before(candidates, cases)
-    if before is not None:
-        reasons.append("A native line directly before the exception that reports it names the fault itself.")
-        return before, reasons
+        reasons.append(
+            f"{followed} {'failure' if followed == 1 else 'failures'} of the kind that follows from another process's death {'was' if followed == 1 else 'were'} set aside."
+        )
+    candidates, why = _weighed(candidates)
+    reasons.extend(why)
     counts: dict[str, int] = {}
     for item in candidates:
         counts[item.failure.fingerprint] = counts.get(item.failure.fingerprint, 0) + 1
     deepest = max(depth(item.failure) for item in candidates)
     level = [item for item in candidates if depth(item.failure) == deepest]
-    explained = [item for item in level if item.causes] if any(item.failure.kind == "message" for item in level) else level
-    level = explained or level
     root = min(level, key=lambda item: (item.failure.order, counts[item.failure.fingerprint]))
     if len(level) < len(candidates):
-        reasons.append(f"It happened in {_name(root.failure.speaker)}, the deepest process that reports an error of its own.")
+        reasons.append(
+            f"It happened in {_name(root.failure.speaker)}, the deepest process that reports an error of its own."
+        )
     different = {item.failure.fingerprint for item in level} - {root.failure.fingerprint}
     if different:
         reasons.append(f"It is the earliest of {len(different) + 1} different errors there.")
@@ -176,16 +191,29 @@ def _pick(candidates: list[Played], cases: list[Played], rules: Mapping[str, Rul
     return root, reasons
 
 
-def _native_before(candidates: list[Played], cases: list[Played]) -> Played | None:
-    """A native failure right before the exception that would be taken otherwise."""
-    exceptions = [item for item in candidates if item.failure.kind == "exception"]
-    natives = [item for item in candidates if item.failure.kind == "native" and item.causes]
-    if not natives:
-        return None
-    first = natives[0]
-    if not exceptions or first.failure.order < min(item.failure.order for item in exceptions):
-        return first
-    return None
+def _weighed(candidates: list[Played]) -> tuple[list[Played], list[str]]:
+    """Drops what another kind of evidence outweighs.
+
+    A native line (a compiler's error, a device assert, glog) before an exception that no rule explains names the
+    fault that the exception reports. An exception outweighs a log message otherwise.
+    """
+    exceptions = [item for item in candidates if item.failure.kind not in ("message", "native")]
+    natives = [item for item in candidates if _native(item) and item.causes]
+    unexplained = [item for item in exceptions if not item.causes]
+    if natives and (
+        not exceptions or unexplained == exceptions and natives[0].failure.order < exceptions[0].failure.order
+    ):
+        reason = ["A native line before the exception that reports it names the fault itself."] if exceptions else []
+        return natives, reason
+    spoken = [item for item in candidates if item.failure.kind != "message"]
+    return spoken or candidates, []
+
+
+def _native(item: Played) -> bool:
+    failure = item.failure
+    if failure.kind == "native":
+        return True
+    return failure.kind == "message" and bool(failure.site) and ".c" in str(failure.site)
 
 
 def _name(process: Process) -> str:
@@ -204,7 +232,13 @@ def _impact(root: Played, terminal: list[Played], run: _Run, rules: Mapping[str,
 
 
 def _incident(
-    root: Played, cases: list[Played], run: _Run, rules: Mapping[str, Rule], reasons: list[str], incomplete: bool, impact: Impact
+    root: Played,
+    cases: list[Played],
+    run: _Run,
+    rules: Mapping[str, Rule],
+    reasons: list[str],
+    incomplete: bool,
+    impact: Impact,
 ) -> Incident:
     copies = [item for item in cases if item is not root and item.failure.fingerprint == root.failure.fingerprint]
     also_on: list[Process] = []
@@ -213,15 +247,27 @@ def _incident(
         if speaker.known and speaker != root.failure.speaker and speaker not in also_on:
             also_on.append(speaker)
     if also_on:
-        reasons.append(f"The same error appears in {len(also_on)} other {'process' if len(also_on) == 1 else 'processes'}; it is reported once.")
+        reasons.append(
+            f"The same error appears in {len(also_on)} other {'process' if len(also_on) == 1 else 'processes'}; it is reported once."
+        )
     rest = [item for item in cases if item is not root and item not in copies]
     chain = chain_of(root, rest, rules)
     if any(quotes(item, root.failure) for item in rest):
         reasons.append("A wrapper in another process quotes its text.")
     causes = root.causes
     return Incident(
-        root.failure, impact, root.failure.fingerprint, chain, symptoms_of(root, rest, rules), tuple(also_on), tuple(reasons),
-        timeline_of(root, copies, rest, run.moments), runners_up(root, rest, rules), causes, (), incomplete,
+        root.failure,
+        impact,
+        root.failure.fingerprint,
+        chain,
+        symptoms_of(root, rest, rules),
+        tuple(also_on),
+        tuple(reasons),
+        timeline_of(root, copies, rest, run.moments),
+        runners_up(root, rest, rules),
+        causes,
+        (),
+        incomplete,
         _fetch(cases, rules) if incomplete or not causes and root.part != "candidate" else (),
     )
 
@@ -241,7 +287,11 @@ def _requests(run: _Run, crash: Incident | None, rules: Mapping[str, Rule]) -> l
     if crash is not None or not any(moment.kind == "refused" for moment in run.moments):
         return []
     loud = [item for item in run.cases if item.loud and item.part != "client" and not item.terminal]
-    candidates = [item for item in loud if item.part == "candidate" and (item.causes or item.failure.kind == "exception")]
+    candidates = [
+        item
+        for item in loud
+        if item.part == "candidate" and (item.causes or item.roles or item.failure.kind == "exception")
+    ]
     wrappers = [item for item in loud if item.part == "wrapper"]
     chosen = candidates or wrappers
     if not chosen:
@@ -249,4 +299,3 @@ def _requests(run: _Run, crash: Incident | None, rules: Mapping[str, Rule]) -> l
     root = min(chosen, key=lambda item: (not item.causes, -depth(item.failure), item.failure.order))
     reasons = ["The server stayed up; only requests failed."]
     return [_incident(root, loud, run, rules, reasons, False, "requests")]
-

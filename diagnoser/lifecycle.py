@@ -28,7 +28,9 @@ class Moment(NamedTuple):
     text: str
 
 
-_QUICK = re.compile(r"startup complete|HTTP/1|hutdown|hutting down|SIG(?:TERM|INT)|server version|LLM engine|KeyboardInterrupt|throughput|Started server|Processed prompts")
+_QUICK = re.compile(
+    r"startup complete|HTTP/1|hutdown|hutting down|SIG(?:TERM|INT)|server version|LLM engine|KeyboardInterrupt|throughput|Started server|Processed prompts"
+)
 _KINDS: tuple[tuple[MomentKind, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern))  # type: ignore[misc]
     for kind, pattern in (
@@ -38,8 +40,14 @@ _KINDS: tuple[tuple[MomentKind, re.Pattern[str]], ...] = tuple(
         ("start", r"vLLM (?:API )?server version \d|^\S* *version \d+\.\d+\.\d+\S*\s*$"),
         ("ready", r"^Application startup complete|Started server process"),
         ("stop", r"\[shutdown\] API server: shutdown triggered|\[shutdown\] DPSupervisor: shutdown triggered"),
-        ("stop", r"[Rr]eceived (?:signal )?SIG(?:TERM|INT)\b|[Rr]eceived signal=?\s?SIG(?:TERM|INT)|^KeyboardInterrupt$"),
-        ("stop", r"^Shutting down FastAPI HTTP server|\[shutdown\] API server: (?:signalling|shutting)|^Shutting down$|^Finished server process"),
+        (
+            "stop",
+            r"[Rr]eceived (?:signal )?SIG(?:TERM|INT)\b|[Rr]eceived signal=?\s?SIG(?:TERM|INT)|^KeyboardInterrupt$",
+        ),
+        (
+            "stop",
+            r"^Shutting down FastAPI HTTP server|\[shutdown\] API server: (?:signalling|shutting)|^Shutting down\.?$|^Finished server process",
+        ),
         ("down", r"^Application shutdown complete"),
     )
 )

@@ -17,7 +17,18 @@ from diagnoser.envelopes import Peeler
 from diagnoser.facts import FactReader
 from diagnoser.fingerprints import fingerprint, mask
 from diagnoser.lifecycle import Moment, moment_of
-from diagnoser.model import Coverage, ExceptionInfo, Failure, LogRecord, Match, Process, RawLine, Report, SourceInfo, ToolInfo
+from diagnoser.model import (
+    Coverage,
+    ExceptionInfo,
+    Failure,
+    LogRecord,
+    Match,
+    Process,
+    RawLine,
+    Report,
+    SourceInfo,
+    ToolInfo,
+)
 from diagnoser.parsers import Assembler, Block, failures
 from diagnoser.quotes import quoted_exception
 from diagnoser.roles import Case
@@ -93,6 +104,9 @@ class Pipeline:
         cases = [
             Case(failure, tuple(self._match(failure)), self._marks.get(key, frozenset()))
             for key, failure in self._failures.items()
+        ]
+        cases = [
+            case for case in cases if case.matches or case.failure.kind != "message" or case.failure.level in _LOUD
         ]
         cases += [Case(failure, tuple(self._match(failure))) for failure in self._quoted(cases, found)]
         notes: tuple[str, ...] = ()
@@ -179,7 +193,7 @@ class Pipeline:
         for case in cases:
             for match in case.matches:
                 for name, inner in match.captures:
-                    if match.role != "wrapper" or not name.startswith("inner"):
+                    if match.role != "wrapper" or not name.startswith("inner") or self._same_record(match):
                         continue
                     info = quoted_exception(inner)
                     if info is None or inner in seen or _known(info, texts, case.failure):
@@ -187,6 +201,10 @@ class Pipeline:
                     seen.add(inner)
                     result.append(_quotation(case.failure, info))
         return result
+
+    def _same_record(self, match: Match) -> bool:
+        """True when what the wrapper quotes is the rest of its own record, which is matched as it stands."""
+        return self.catalogue.rules[match.rule].points_to == "same-record"
 
 
 def failures_of(text: str, catalogue: Catalogue) -> list[tuple[Failure, list[Match]]]:
@@ -221,8 +239,24 @@ def _text(block: Block) -> str:
 def _message(block: Block, text: str) -> Failure:
     first, last = block.records[0], block.records[-1]
     return Failure(
-        "message", first.process, first.source, first.line, last.line, block.order, first.time, first.level, first.site,
-        "", (), -1, text, None, (), first.outer, fingerprint("message", first.site and first.site.split(":")[0], text, ()), first.repeated,
+        "message",
+        first.process,
+        first.source,
+        first.line,
+        last.line,
+        block.order,
+        first.time,
+        first.level,
+        first.site,
+        "",
+        (),
+        -1,
+        text,
+        None,
+        (),
+        first.outer,
+        fingerprint("message", first.site and first.site.split(":")[0], text, ()),
+        first.repeated,
     )
 
 
@@ -237,8 +271,20 @@ def _known(info: ExceptionInfo, texts: Sequence[str], wrapper: Failure) -> bool:
 def _quotation(wrapper: Failure, info: ExceptionInfo) -> Failure:
     placed = info._replace(line=wrapper.line, end_line=wrapper.line)
     return Failure(
-        "exception", Process(), wrapper.source, wrapper.line, wrapper.end_line, wrapper.order, wrapper.time, wrapper.level, None,
-        "", (placed,), -1, fingerprint=fingerprint("exception", info.type, info.message, ()), quoted=True,
+        "exception",
+        Process(),
+        wrapper.source,
+        wrapper.line,
+        wrapper.end_line,
+        wrapper.order,
+        wrapper.time,
+        wrapper.level,
+        None,
+        "",
+        (placed,),
+        -1,
+        fingerprint=fingerprint("exception", info.type, info.message, ()),
+        quoted=True,
     )
 
 
@@ -251,7 +297,12 @@ def analyse(
 
 
 def report_of(
-    analysis: Analysis, sources: Sequence[Source], catalogue: Catalogue, *, runbook_url: str | None = None, notes: Sequence[str] = ()
+    analysis: Analysis,
+    sources: Sequence[Source],
+    catalogue: Catalogue,
+    *,
+    runbook_url: str | None = None,
+    notes: Sequence[str] = (),
 ) -> Report:
     """The report of an analysis."""
     from diagnoser import __version__
@@ -261,22 +312,36 @@ def report_of(
     skipped = [source.lines_skipped for source in sources]
     read = sum(source.lines_read for source in sources)
     all_notes = [*notes, *analysis.notes, *(f"{source.name}: {note}" for source in sources for note in source.notes)]
-    all_notes += [f"A pattern of the catalogue ran out of time and was not tried again: {pattern}" for pattern in catalogue.timeouts]
+    all_notes += [
+        f"A pattern of the catalogue ran out of time and was not tried again: {pattern}"
+        for pattern in catalogue.timeouts
+    ]
     coverage = Coverage(
-        read, None if any(count is None for count in skipped) else sum(count or 0 for count in skipped),
-        sum(source.lines_cut for source in sources), sum(source.undecodable_bytes for source in sources), tuple(all_notes),
+        read,
+        None if any(count is None for count in skipped) else sum(count or 0 for count in skipped),
+        sum(source.lines_cut for source in sources),
+        sum(source.undecodable_bytes for source in sources),
+        tuple(all_notes),
     )
     infos = [
         SourceInfo(
-            source.name, None if source.lines_skipped is None else source.lines_read + source.lines_skipped, source.bytes,
+            source.name,
+            None if source.lines_skipped is None else source.lines_read + source.lines_skipped,
+            source.bytes,
             analysis.formats.get(source.name, ()),
         )
         for source in sources
     ]
     texts = report_stage.Texts(_filler(), compare, runbook_url)
     return report_stage.build(
-        analysis.incidents.incidents, stopped=analysis.incidents.stopped, rules=catalogue.rules, facts=analysis.facts,
-        sources=infos, coverage=coverage, tool=ToolInfo(__version__, len(catalogue.rules), catalogue.digest), texts=texts,
+        analysis.incidents.incidents,
+        stopped=analysis.incidents.stopped,
+        rules=catalogue.rules,
+        facts=analysis.facts,
+        sources=infos,
+        coverage=coverage,
+        tool=ToolInfo(__version__, len(catalogue.rules), catalogue.digest),
+        texts=texts,
     )
 
 
@@ -284,7 +349,10 @@ def _filler() -> Callable[[str, Mapping[str, Any]], str | None]:
     def fill(text: str, variables: Mapping[str, Any]) -> str | None:
         if "{" not in text:
             return text
-        from diagnoser.catalogue.templates import render
+        try:
+            from diagnoser.catalogue.templates import render
+        except ImportError:
+            return text
 
         return render(text, variables)
 

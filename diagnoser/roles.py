@@ -17,7 +17,13 @@ Part = Literal["candidate", "wrapper", "symptom", "noise", "client"]
 DEPTHS = {"Worker": 5, "EngineCore": 4, "DPCoordinator": 3, "APIServer": 2, "launcher": 1, "raylet": 1}
 """Deeper processes fail first: a worker's failure surfaces in the engine core, then in the API server."""
 _LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
-_THREADED = ("Exception in thread", "Exception ignored", "Task exception was never", "Exception in callback", "Unhandled exception")
+_THREADED = (
+    "Exception in thread",
+    "Exception ignored",
+    "Task exception was never",
+    "Exception in callback",
+    "Unhandled exception",
+)
 
 
 class Case(NamedTuple):
@@ -53,40 +59,65 @@ def play(case: Case, rules: Mapping[str, Rule]) -> Played:
     """Decides the part of one failure."""
     failure, matches, marks = case
     loud = failure.level is None or failure.level in _LOUD
-    chosen, part, deciding = _choose(failure, matches)
+    chosen, part, deciding = _choose(failure, matches, rules)
     if failure.exceptions:
         about = failure.exceptions[chosen]
         failure = failure._replace(
             primary=chosen, fingerprint=fingerprint("exception", about.type, about.message, about.frames)
         )
     causes = tuple(match for match in matches if match.role == "cause" and match.exception in (None, chosen))
-    if part == "candidate" and causes and rules.get(causes[0].rule) and rules[causes[0].rule].severity == "client":
+    best = rules.get(causes[0].rule) if causes else None
+    if part == "candidate" and best is not None and best.severity == "client" and best.family == "request":
         part = "client"
-    fatal = any(rule is not None and rule.points_to == "same-record" for rule in map(rules.get, marks))
-    return Played(Case(failure, matches, marks), part, causes, deciding, _terminal(failure, part, deciding, rules, loud=loud, fatal=fatal), loud)
+    fatal = bool(failure.exceptions) and any(
+        rule is not None and rule.points_to == "same-record" for rule in map(rules.get, marks)
+    )
+    fatal = fatal or part == "candidate" and best is not None and best.family == "process"
+    return Played(
+        Case(failure, matches, marks),
+        part,
+        causes,
+        deciding,
+        _terminal(failure, part, deciding, rules, loud=loud, fatal=fatal),
+        loud,
+    )
 
 
-def _choose(failure: Failure, matches: tuple[Match, ...]) -> tuple[int, Part, tuple[Match, ...]]:
+def _choose(
+    failure: Failure, matches: tuple[Match, ...], rules: Mapping[str, Rule]
+) -> tuple[int, Part, tuple[Match, ...]]:
     """The primary exception's index, the failure's part, and the matches that decided it."""
-    whole = [match for match in matches if match.exception is None]
     if not failure.exceptions:
-        return -1, *_part_of(whole)
-    noise = tuple(m for m in matches if m.role == "noise" and m.exception in (None, len(failure.exceptions) - 1))
+        part, because = _part_of([match for match in matches if match.exception is None])
+        if (
+            part == "wrapper"
+            and _says_itself(because, rules)
+            and any(name.startswith("inner") and text for name, text in because[0].captures)
+        ):
+            return -1, "candidate", because
+        return -1, part, because
+    last = len(failure.exceptions) - 1
+    noise = tuple(match for match in matches if match.role == "noise" and match.exception in (None, last))
     if noise:
-        return len(failure.exceptions) - 1, "noise", noise
+        return last, "noise", noise
     candidates: list[tuple[int, tuple[Match, ...]]] = []
+    nearly: list[tuple[int, tuple[Match, ...]]] = []
     deciding: tuple[Match, ...] = ()
     outer_part: Part = "wrapper"
-    for index in range(len(failure.exceptions)):
+    for index in range(last + 1):
         own = [match for match in matches if match.exception == index]
         part, because = _part_of(own)
+        causes = tuple(match for match in own if match.role == "cause")
         if part == "candidate":
-            candidates.append((index, tuple(m for m in own if m.role == "cause")))
+            candidates.append((index, causes))
+        elif part == "wrapper" and _says_itself(because, rules):
+            nearly.append((index, causes))
         else:
             deciding, outer_part = because, part
-    if not candidates:
-        return len(failure.exceptions) - 1, outer_part, deciding
-    return _primary(failure, candidates), "candidate", ()
+    if candidates or nearly:
+        return _primary(failure, candidates or nearly), "candidate", ()
+    explained = [match.exception for match in matches if match.role == "cause" and match.exception is not None]
+    return min(explained, default=last), outer_part, deciding
 
 
 def _part_of(matches: list[Match]) -> tuple[Part, tuple[Match, ...]]:
@@ -97,15 +128,27 @@ def _part_of(matches: list[Match]) -> tuple[Part, tuple[Match, ...]]:
     return "candidate", ()
 
 
+def _says_itself(matches: tuple[Match, ...], rules: Mapping[str, Rule]) -> bool:
+    """True for a wrapper whose own record holds the error that it wraps (pydantic, argparse): it may be all there is."""
+    rule = rules.get(matches[0].rule)
+    return rule is not None and rule.points_to == "same-record"
+
+
 def _primary(failure: Failure, candidates: list[tuple[int, tuple[Match, ...]]]) -> int:
     """Which exception of a chain the failure is about.
 
     An exception that a rule explains beats one that none does; better confidence beats worse. Between equals
-    the oldest wins, as what came later was raised because of it, or while handling it.
+    the oldest wins, as what came later was raised because of it. Where one rule explains an exception and the one
+    raised while handling it, the later wins: it says in the program's own words what the first one meant.
     """
-    matched = [(index, causes) for index, causes in candidates if causes]
+    matched = [(index, causes[0]) for index, causes in candidates if causes]
     if matched:
-        return min(matched, key=lambda item: (CONFIDENCES.index(item[1][0].confidence), item[0]))[0]
+        index, best = min(matched, key=lambda item: (CONFIDENCES.index(item[1].confidence), item[0]))
+        for later, match in matched:
+            handled = failure.exceptions[index].link == "context"
+            if later > index and handled and (match.rule, match.confidence) == (best.rule, best.confidence):
+                index = later
+        return index
     substantial = [index for index, _ in candidates if failure.exceptions[index].type is not None]
     return (substantial or [candidates[0][0]])[0]
 
@@ -117,8 +160,10 @@ def _terminal(
         return False
     if any(rule is not None and rule.impact == "requests" for rule in (rules.get(match.rule) for match in deciding)):
         return False
-    if fatal or failure.kind in ("signal", "exit", "native") or part in ("wrapper", "symptom"):
+    if fatal or failure.kind in ("signal", "exit", "native"):
         return True
+    if part in ("wrapper", "symptom"):
+        return failure.kind != "message" or failure.level is not None
     if failure.kind == "exception" and failure.level is None:
         return not failure.header.startswith(_THREADED)
     return failure.level in ("CRITICAL", "FATAL")
@@ -129,5 +174,9 @@ def depth(failure: Failure) -> float:
     role = failure.speaker.role
     if role is None:
         return 4.5 if failure.kind in ("signal", "native") or failure.kind == "message" else 2.5
-    return float(DEPTHS.get(role, 5 if failure.speaker.name and failure.exceptions and failure.exception
-                            and failure.exception.process else 3))
+    return float(
+        DEPTHS.get(
+            role,
+            5 if failure.speaker.name and failure.exceptions and failure.exception and failure.exception.process else 3,
+        )
+    )

@@ -26,10 +26,12 @@ _OPEN_MESSAGE = re.compile(
 )
 _MESSAGE_LINE = re.compile(
     r"^(?:CUDA kernel errors might|For debugging consider passing|Compile with `TORCH_USE_CUDA_DSA`|Search for `cuda|Last error:"
-    r"|nccl\w+: |Set TORCH|You can suppress this exception|Exception raised from |frame #\d+:|C\+\+ CapturedTraceback|Device-side assert"
+    r"|nccl\w+: |Set TORCH|You can suppress this exception|Exception raised from |frame #\d+:|C\+\+ CapturedTraceback|Device-side assert|The actor (?:is dead|died)|Worker exit type"
     r"|\(\w+ pid=\d+\)|The above exception was|During handling of the above|\[Original exception|Note: |Please )"
 )
-_NOT_A_TYPE = frozenset({"INFO", "WARNING", "ERROR", "DEBUG", "CRITICAL", "FATAL", "NOTE", "TRACE", "WARN", "Note", "Warning"})
+_NOT_A_TYPE = frozenset(
+    {"INFO", "WARNING", "ERROR", "DEBUG", "CRITICAL", "FATAL", "NOTE", "TRACE", "WARN", "Note", "Warning"}
+)
 
 
 class Block(NamedTuple):

@@ -47,57 +47,86 @@ class Found(NamedTuple):
 _FRAME_LINE = r'\s+File "|\s*#\d+ |\s*frame #|\s+@ |PC: @|Current thread |Thread 0x|Stack \(most|Extension modules|\s*<no Python frame>|  \.\.\.'
 _DUMPS = (
     Dump(
-        "signal", None,
+        "signal",
+        None,
         re.compile(r"^Fatal Python error: (?P<what>.+)$"),
         re.compile(rf"^(?:{_FRAME_LINE}|Python runtime state|Current thread's C stack|\s+Binary file|\s+/|$)"),
     ),
     Dump("signal", "SIGSEGV", re.compile(r"^!{5,} ?Segfault encountered ?!{5,}"), re.compile(r'^\s+File "|^$')),
     Dump(
-        "signal", None,
+        "signal",
+        None,
         re.compile(r"^\*\*\* (?P<signal>SIG[A-Z]+) (?:received at|\(@0x)"),
         re.compile(r"^(?:PC: @|\s+@ |\s+0x|\[fa|\[[\d\-: ,]+ E \d+|$)"),
     ),
     Dump(
-        "signal", None,
+        "signal",
+        None,
         re.compile(r"^\*\*\* (?P<what>Aborted|Segmentation fault|Process received signal) (?:at|\*\*\*)"),
         re.compile(r"^(?:\*\*\* |PC: @|\s+@ |\[[\w.\-]+:\d+\] |$)"),
     ),
     Dump(
-        "native", None,
-        re.compile(r"^(?:\S+: )?terminate called (?:after throwing an instance of|without an active exception|recursively)"),
+        "native",
+        None,
+        re.compile(
+            r"^(?:\S+: )?terminate called (?:after throwing an instance of|without an active exception|recursively)"
+        ),
         re.compile(r"^\s+what\(\): |^Exception raised from |^\s*frame #\d+|^\s{2,}\S|^C\+\+ CapturedTraceback"),
     ),
     Dump(
-        "signal", None,
+        "signal",
+        None,
         re.compile(r"^(?P<signal>SIG[A-Z]+): \w[\w ]+$"),
-        re.compile(r"^(?:PC=|signal arrived|goroutine |runtime[.:]|\t|rax |rbx |r\w{1,2} +0x|rip |rflags|[cfg]s +0x|[\w./*()\[\]]+\(.*\)|exit status|$)"),
+        re.compile(
+            r"^(?:PC=|signal arrived|goroutine |runtime[.:]|\t|rax |rbx |r\w{1,2} +0x|rip |rflags|[cfg]s +0x|[\w./*()\[\]]+\(.*\)|exit status|$)"
+        ),
     ),
     Dump(
-        "native", None,
+        "native",
+        None,
         re.compile(r"^fatal error: (?!.*No such file)[\w ]+$|^panic: "),
         re.compile(r"^(?:\[signal |goroutine |runtime[.:]|\t|[\w./*()]+\(.*\)|$)"),
     ),
     Dump("native", None, re.compile(r"^\*\*\* Check failure stack trace: \*\*\*"), re.compile(r"^\s+@ ")),
-    Dump("native", None, re.compile(r"^thread '[^']*' (?:\(\d+\) )?panicked at "), re.compile(r"^\S.*$|^note: |^stack backtrace|^\s+\d+: ")),
     Dump(
-        "native", None,
+        "native",
+        None,
+        re.compile(r"^thread '[^']*' (?:\(\d+\) )?panicked at "),
+        re.compile(r"^\S.*$|^note: |^stack backtrace|^\s+\d+: "),
+    ),
+    Dump(
+        "native",
+        None,
         re.compile(r"^usage: \S"),
         re.compile(r"^(?:\s+\S.*|\S+(?: \S+)?: error: .*)$"),
     ),
     Dump(
-        "native", None,
-        re.compile(r"^ptxas .*(?:fatal|error)\s*:|^ptxas fatal|^(?:/\S+/)?(?:ld|ld\.\w+|collect2|nvlink)\b.*(?:cannot find|error|undefined reference)"),
-        re.compile(r"^(?:ptxas|nvlink|collect2|(?:/\S+/)?ld(?:\.\w+)?: |clang|gcc|cc1plus|compilation terminated|make)"),
+        "native",
+        None,
+        re.compile(
+            r"^ptxas .*(?:fatal|error)\s*:|^ptxas fatal|^(?:/\S+/)?(?:ld|ld\.\w+|collect2|nvlink)\b.*(?:cannot find|error|undefined reference)"
+        ),
+        re.compile(
+            r"^(?:ptxas|nvlink|collect2|(?:/\S+/)?ld(?:\.\w+)?: |clang|gcc|cc1plus|compilation terminated|make)"
+        ),
     ),
     Dump(
-        "native", None,
-        re.compile(r"^\S+:\d+(?::\d+)?: fatal error: |^\S+\(\d+\): (?:fatal )?error:? |^\S+:\d+:\d+: error: |^nvcc fatal"),
-        re.compile(r"^(?:\s+\S|\S+:\d+(?::\d+)?: |compilation terminated|\d+ errors? (?:detected|generated)|In file included|$)"),
+        "native",
+        None,
+        re.compile(
+            r"^\S+:\d+(?::\d+)?: fatal error: |^\S+\(\d+\): (?:fatal )?error:? |^\S+:\d+:\d+: error: |^nvcc fatal"
+        ),
+        re.compile(
+            r"^(?:\s+\S|\S+:\d+(?::\d+)?: |compilation terminated|\d+ errors? (?:detected|generated)|In file included|$)"
+        ),
     ),
     Dump(
-        "native", None,
+        "native",
+        None,
         re.compile(r"^=+\s*$"),
-        re.compile(r"^(?:\S+ FAILED\s*$|-{10,}\s*$|=+\s*$|Failures:|Root Cause|\[\d+\]:|  \S|\s*<NO_OTHER_FAILURES>|$)"),
+        re.compile(
+            r"^(?:\S+ FAILED\s*$|-{10,}\s*$|=+\s*$|Failures:|Root Cause|\[\d+\]:|  \S|\s*<NO_OTHER_FAILURES>|$)"
+        ),
     ),
 )
 
@@ -120,20 +149,38 @@ _SINGLES: tuple[tuple[FailureKind, str | None, re.Pattern[str]], ...] = tuple(
         ("signal", "SIGKILL", r"(?:^|\] |: )(?:Out of memory|Memory cgroup out of memory): Kill(?:ed)? process \d+ \("),
         ("signal", "SIGKILL", r"(?:^|\] |: )oom-kill:constraint="),
         ("signal", "SIGKILL", r"\bOOMKilled\b"),
-        ("native", None, r"^malloc\(\): |^free\(\): |^corrupted (?:size|double)|^double free or corruption|^munmap_chunk\(\): |^\*\*\* stack smashing"),
-        ("native", None, r"^(?:/\S+/)?(?:\w[\w.+-]*: )?symbol lookup error: |^\S+: error while loading shared libraries: "),
-        ("native", None, r"^(?:\S+(?: \S+)?): error: (?:unrecognized arguments|argument |the following arguments|invalid choice|ambiguous option)"),
+        (
+            "native",
+            None,
+            r"^malloc\(\): |^free\(\): |^corrupted (?:size|double)|^double free or corruption|^munmap_chunk\(\): |^\*\*\* stack smashing",
+        ),
+        (
+            "native",
+            None,
+            r"^(?:/\S+/)?(?:\w[\w.+-]*: )?symbol lookup error: |^\S+: error while loading shared libraries: ",
+        ),
+        (
+            "native",
+            None,
+            r"^(?:\S+(?: \S+)?): error: (?:unrecognized arguments|argument |the following arguments|invalid choice|ambiguous option)",
+        ),
     )
 )
 _FAULT = {
-    "Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT", "Bus error": "SIGBUS", "Illegal instruction": "SIGILL",
+    "Segmentation fault": "SIGSEGV",
+    "Aborted": "SIGABRT",
+    "Bus error": "SIGBUS",
+    "Illegal instruction": "SIGILL",
     "Floating point exception": "SIGFPE",
 }
 _QUICK = re.compile(
     r"^(?:[\s=!*/{]|Fatal|!|terminate|SIG|fatal|panic|thread '|usage|ptxas|nvcc|nvlink|collect2|ld|F)|rror|ssertion|ASSERT|ault|ore dumped|illed|Bus|Illegal"
     r"|emory|oom-kill|malloc|free\(\)|corrupt|munmap|smashing|terminate called|fatal"
 )
-_AT_FRAME = re.compile(r"^\s*(?:PC: )?@\s+0x[0-9a-f]+\s+(?:\(\S+\)\s*)?(?P<function>\S.*)$|^\s*frame #\d+: (?P<c10>.+?)(?: \+ 0x| \(0x|$)")
+_USAGE_ERROR = re.compile(r"^\S+(?: \S+){0,4}: error: ")
+_AT_FRAME = re.compile(
+    r"^\s*(?:PC: )?@\s+0x[0-9a-f]+\s+(?:\(\S+\)\s*)?(?P<function>\S.*)$|^\s*frame #\d+: (?P<c10>.+?)(?: \+ 0x| \(0x|$)"
+)
 _GO_FRAME = re.compile(r"^(?P<function>[\w./*()\[\]]+)\((?:0x|\{|\.\.\.|\)).*$")
 
 
@@ -169,10 +216,10 @@ def _dumped(dump: Dump, lines: Sequence[Line]) -> Found | None:
     name = dump.name or groups.get("signal") or _FAULT.get((groups.get("what") or "").strip())
     body = [line.body for line in lines]
     if lines[0].body.startswith("usage: "):
-        error = next((line for line in lines if re.match(r"^\S+(?: \S+)*: error: ", line.body)), None)
-        if error is None:
+        at = next((index for index, line in enumerate(lines) if _USAGE_ERROR.match(line.body)), None)
+        if at is None:
             return None
-        return Found("native", None, error.body, (), lines[0].number, lines[-1].number)
+        return Found("native", None, "\n".join(body[at : at + 40]), (), lines[at].number, lines[-1].number)
     if lines[0].body.startswith("="):
         return _elastic(lines)
     frames = _frames(lines)
@@ -190,7 +237,9 @@ def _frames(lines: Sequence[Line]) -> tuple[Frame, ...]:
             continue
         native = _AT_FRAME.match(line.body)
         if native:
-            frames.append(Frame("<native>", None, (native["function"] or native["c10"] or "").strip(), None, line.number))
+            frames.append(
+                Frame("<native>", None, (native["function"] or native["c10"] or "").strip(), None, line.number)
+            )
             continue
         go = _GO_FRAME.match(line.body)
         if go and "." in go["function"]:
@@ -212,4 +261,11 @@ def _elastic(lines: Sequence[Line]) -> Found | None:
         if found:
             fields.setdefault(found["key"], found["value"])
     text = "Root Cause (first observed failure): " + ", ".join(f"{key} {value}" for key, value in fields.items())
-    return Found("exit", f"exit code {fields['exitcode'].split()[0]}" if fields.get("exitcode", "").split() else None, text, (), lines[0].number, lines[-1].number)
+    return Found(
+        "exit",
+        f"exit code {fields['exitcode'].split()[0]}" if fields.get("exitcode", "").split() else None,
+        text,
+        (),
+        lines[0].number,
+        lines[-1].number,
+    )

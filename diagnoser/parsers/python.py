@@ -1,4 +1,4 @@
-'''Python tracebacks, in every shape that logs print them in.
+"""Python tracebacks, in every shape that logs print them in.
 
     Traceback (most recent call last):
       File "/opt/venv/lib/python3.12/site-packages/vllm/v1/engine/core.py", line 10, in run
@@ -9,7 +9,7 @@
 `parse` takes the bodies of one block and returns the chains in it, oldest exception first. It follows
 `raise … from` and "During handling", exception groups, the copy that vLLM adds as a note, tracebacks inside
 messages, Ray's remote halves, IPython frames, and pastes that lost their indentation.
-'''
+"""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ MAX_FRAMES = 400
 MAX_MESSAGE = 64 * 1024
 """Characters kept of one message."""
 
-FRAME = re.compile(r'^(?P<indent>[\s|]*)File "(?P<path>[^"\n]{1,4096})", line (?P<line>\d{1,9})(?:,? in (?P<function>.{1,4096}))?\s*$')
+FRAME = re.compile(
+    r'^(?P<indent>[\s|]*)File "(?P<path>[^"\n]{1,4096})", line (?P<line>\d{1,9})(?:,? in (?P<function>.{1,4096}))?\s*$'
+)
 _IPYTHON_FRAME = re.compile(
     r"^(?:File |\[)?(?P<path>[~/][^\s:\]]{1,1024}\.py[x]?)(?:\]\(\S*\))?(?::(?P<line>\d{1,9}))?,? in (?P<function>\w[\w.<>]*)\s*\(?.*$"
 )
@@ -43,11 +45,30 @@ EXCEPTION_LINE = re.compile(rf"^(?P<type>{_TYPE}(?:\([\w.]+\))?)(?:: ?(?P<messag
 _ERROR_LIKE = re.compile(
     r"(?:Error|Exception|Warning|Exit|Interrupt|Iteration|Group|Failed|Failure|Timeout|Violation|Fault|Dead|Died|Cancelled|Stop\w*|Unavailable)$"
 )
+_WORDS = frozenset(
+    {
+        "Error",
+        "Warning",
+        "Failed",
+        "Failure",
+        "Timeout",
+        "Fault",
+        "Exit",
+        "Group",
+        "Dead",
+        "Died",
+        "Cancelled",
+        "Unavailable",
+        "Stop",
+        "Stopped",
+        "Stopping",
+    }
+)
+"""Words that end type names and also begin sentences."""
 _RAY_TASK_ERROR = re.compile(r"RayTaskError(?:\((?P<inner>[\w.]+)\))?$")
 RAY_HEADER = re.compile(r"ray::(?P<task>[\w.<>:]+?(?:\(\))?) \((?:pid=(?P<pid>\d+))?(?:, ip=(?P<ip>[^,)\s]+))?[^\n]*")
 _GROUP_HEADER = re.compile(r"^\s*\+ (?:Exception Group )?Traceback \(most recent call last\)")
 _GROUP_RULE = re.compile(r"^[\s|]*\+-[+-]*-{8,}(?: (?:\d+|\.\.\.) -+)?\s*$")
-_LITERAL_NEWLINES = re.compile(r'\\n +File \\?"')
 
 
 class Line(NamedTuple):
@@ -77,7 +98,7 @@ def is_exception_line(body: str) -> bool:
     if not found:
         return False
     name = found["type"].split("(", 1)[0].rsplit(".", 1)[-1]
-    return bool(_ERROR_LIKE.search(name)) and name[:1].isupper()
+    return bool(_ERROR_LIKE.search(name)) and name[:1].isupper() and name not in _WORDS
 
 
 def parse(lines: Sequence[Line]) -> list[Chain]:
@@ -113,10 +134,11 @@ def parse_headless(lines: Sequence[Line]) -> list[Chain]:
 
 
 def _unfold(lines: Sequence[Line]) -> list[Line]:
-    """Splits bodies that carry a traceback with escaped newlines (a repr, a JSON string)."""
+    """Splits bodies that carry a traceback with escaped newlines (a repr, a JSON string), but no source text."""
     result: list[Line] = []
-    for line in lines:
-        if "\\n" in line.body and HEADER in line.body or _LITERAL_NEWLINES.search(line.body):
+    for index, line in enumerate(lines):
+        source_text = index > 0 and FRAME.match(lines[index - 1].body)
+        if HEADER in line.body and "\\n" in line.body and not source_text:
             result.extend(Line(part, line.number) for part in line.body.replace('\\"', '"').split("\\n"))
         else:
             result.append(line)
@@ -188,7 +210,9 @@ def _add(chains: list[Chain], chain: Chain) -> None:
 def _same(one: ExceptionInfo, other: ExceptionInfo) -> bool:
     if one.type != other.type and other.type is not None:
         return False
-    if one.message.rstrip() != other.message.rstrip() and not one.message.startswith(other.message.rstrip()[:200] or "\0"):
+    if one.message.rstrip() != other.message.rstrip() and not one.message.startswith(
+        other.message.rstrip()[:200] or "\0"
+    ):
         return False
     mine, theirs = one.frame, other.frame
     if mine is None or theirs is None:
@@ -307,7 +331,13 @@ def _type_like(name: str, message: str | None) -> bool:
 
 
 def _ray(
-    lines: Sequence[Line], at: int, stop: int, name: str | None, ray: re.Match[str], frames: tuple[Frame, ...], first: int
+    lines: Sequence[Line],
+    at: int,
+    stop: int,
+    name: str | None,
+    ray: re.Match[str],
+    frames: tuple[Frame, ...],
+    first: int,
 ) -> list[ExceptionInfo]:
     """A RayTaskError: the driver's half, and the remote half whose frames follow the `ray::` header."""
     remote = remote_process(ray)
@@ -315,7 +345,11 @@ def _ray(
     outer = ExceptionInfo(name, head.strip(), frames, line=lines[at].number, end_line=lines[at].number)
     inner = remote_chain(lines, at + 1, stop, remote)
     if not inner:
-        return [outer._replace(message="\n".join([head, *(line.body for line in lines[at + 1 : stop])]).strip()[:MAX_MESSAGE])]
+        return [
+            outer._replace(
+                message="\n".join([head, *(line.body for line in lines[at + 1 : stop])]).strip()[:MAX_MESSAGE]
+            )
+        ]
     inner[-1] = inner[-1]._replace(link="wraps")
     return [*inner, outer]
 
@@ -349,12 +383,20 @@ def remote_chain(lines: Sequence[Line], at: int, stop: int, remote: Process) -> 
             elif name is not None or frames:
                 result.append(
                     ExceptionInfo(
-                        name, "\n".join(message)[:MAX_MESSAGE].rstrip(), frames, (), link, remote,
-                        lines[exception_at].number, lines[end - 1].number,
+                        name,
+                        "\n".join(message)[:MAX_MESSAGE].rstrip(),
+                        frames,
+                        (),
+                        link,
+                        remote,
+                        lines[exception_at].number,
+                        lines[end - 1].number,
                     )
                 )
         at = end + 1
-        while at < stop and (not lines[at].body.strip() or RAY_HEADER.match(lines[at].body.strip()) or HEADER in lines[at].body):
+        while at < stop and (
+            not lines[at].body.strip() or RAY_HEADER.match(lines[at].body.strip()) or HEADER in lines[at].body
+        ):
             nested = RAY_HEADER.match(lines[at].body.strip())
             remote = remote_process(nested) if nested else remote
             at += 1
@@ -364,14 +406,20 @@ def remote_chain(lines: Sequence[Line], at: int, stop: int, remote: Process) -> 
 def _group(lines: Sequence[Line], start: int, stop: int) -> list[ExceptionInfo]:
     """An exception group: its sub-exceptions first (each leads to the group), the group last."""
     plain = [Line(re.sub(r"^\s*(?:\| ?|\+ )", "", line.body, count=1), line.number) for line in lines[start:stop]]
-    ruled = next((index for index, line in enumerate(plain) if _GROUP_RULE.match(lines[start + index].body)), len(plain))
+    ruled = next(
+        (index for index, line in enumerate(plain) if _GROUP_RULE.match(lines[start + index].body)), len(plain)
+    )
     frames, at = _frames(plain, 1, ruled)
     name, message = _exception_line(plain, at, ruled) if at < ruled else (None, [""])
-    group = ExceptionInfo(name, "\n".join(message).rstrip(), frames, line=lines[start].number, end_line=lines[stop - 1].number)
+    group = ExceptionInfo(
+        name, "\n".join(message).rstrip(), frames, line=lines[start].number, end_line=lines[stop - 1].number
+    )
     members: list[ExceptionInfo] = []
     index = ruled
     while index < len(plain):
-        ends = next((at for at in range(index + 1, len(plain)) if _GROUP_RULE.match(lines[start + at].body)), len(plain))
+        ends = next(
+            (at for at in range(index + 1, len(plain)) if _GROUP_RULE.match(lines[start + at].body)), len(plain)
+        )
         part = [Line(re.sub(r"^\s*\| ?", "", line.body, count=1), line.number) for line in plain[index + 1 : ends]]
         for chain in parse(part):
             members.extend(item._replace(link=item.link or "group") for item in chain.exceptions)
