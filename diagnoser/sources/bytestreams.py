@@ -39,6 +39,8 @@ class FileStream(ByteStream):
         self.regular = stat.S_ISREG(status.st_mode)
         self.size = status.st_size if self.regular else None
         """Bytes of a regular file when it was opened; it may grow or shrink while it is read."""
+        self.origin = os.lseek(fd, 0, os.SEEK_CUR) if self.regular else 0
+        """Where reading began (a redirected standard input need not stand at its start)."""
         if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(fd, "is a directory")
         if stat.S_ISFIFO(status.st_mode):
@@ -51,6 +53,13 @@ class FileStream(ByteStream):
         except OSError as error:
             self.problem = f"reading stopped: {error.strerror or error}"
             return 0
+
+    def peek(self, wanted: int) -> bytes:
+        """The first bytes of a regular file, without taking them."""
+        try:
+            return os.pread(self.fd, wanted, self.origin)
+        except OSError:
+            return b""  # reading will fail too, and say why
 
     def close(self) -> None:
         """See `ByteStream`."""

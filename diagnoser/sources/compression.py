@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Protocol, cast
+from typing import Protocol
 
 from .bytestreams import ByteStream
 from .limits import RATIO_FREE_BYTES, Limits
@@ -157,7 +157,7 @@ def _zlib() -> ModuleType:
         import zlib
 
         return zlib
-    return cast("ModuleType", isal_zlib)
+    return isal_zlib
 
 
 def _expander(kind: str) -> tuple[Callable[[], _Expander], tuple[type[Exception], ...]]:

@@ -12,12 +12,8 @@ import re
 
 from diagnoser.model import UNKNOWN_PROCESS, Process
 
-_POD = re.compile(
-    r"(?:^|/)[a-z0-9.-]+_(?P<pod>[a-z0-9.-]+)_[0-9a-f-]{32,36}/(?P<container>[^/]+)/\d+\.log[^/]*$"
-)
-_CONTAINER = re.compile(
-    r"(?:^|/)(?P<pod>[a-z0-9.-]+)_[a-z0-9.-]+_(?P<container>[a-z0-9.-]+)-[0-9a-f]{64}\.log[^/]*$"
-)
+_POD = re.compile(r"(?:^|/)[a-z0-9.-]+_(?P<pod>[a-z0-9.-]+)_[0-9a-f-]{32,36}/(?P<container>[^/]+)/\d+\.log[^/]*$")
+_CONTAINER = re.compile(r"(?:^|/)(?P<pod>[a-z0-9.-]+)_[a-z0-9.-]+_(?P<container>[a-z0-9.-]+)-[0-9a-f]{64}\.log[^/]*$")
 _RAY_WORKER = re.compile(r"(?:^|/)worker-[0-9a-f]{20,}-(?:[0-9a-f]+-)?(?P<pid>\d+)\.(?:out|err)[^/]*$")
 _RAY_CORE_WORKER = re.compile(r"(?:^|/)python-core-(?P<kind>worker|driver)-[0-9a-f]+_(?P<pid>\d+)\.log[^/]*$")
 _RAY_DAEMON = re.compile(
@@ -25,9 +21,7 @@ _RAY_DAEMON = re.compile(
     r"\.(?:\d+\.)?(?:out|err|log)[^/]*$"
 )
 _TORCHRUN = re.compile(r"(?:^|/)attempt_\d+/(?P<rank>\d+)/(?:stdout|stderr|error)\.(?:log|json)[^/]*$")
-_RANK = re.compile(
-    r"(?:^|[-_.])(?P<key>worker|rank|node|host)[-_]?(?P<number>\d{1,5})(?=[-_.]|$)", re.IGNORECASE
-)
+_RANK = re.compile(r"(?:^|[-_.])(?P<key>worker|rank|node|host)[-_]?(?P<number>\d{1,5})(?=[-_.]|$)", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?:\.(?:log|out|err|txt|gz|bz2|xz|zst|\d+))+$", re.IGNORECASE)
 
 

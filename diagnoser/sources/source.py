@@ -10,10 +10,11 @@ from .bytestreams import ByteStream, FileStream, Peeked, read_head
 from .compression import Expanded, compression_of
 from .encodings import Transcoded, wide_encoding
 from .limits import DEFAULT_LIMITS, Limits
+from .reading import SkipReader, read_whole
+from .skipping import DEFAULT_SETTINGS, Settings
 from .splitting import Splitter
 
 HEAD_BYTES = 512
-_CHUNK_BYTES = 256 * 1024
 
 
 class Source:
@@ -30,6 +31,7 @@ class Source:
         process: Process = UNKNOWN_PROCESS,
         skip: bool = True,
         limits: Limits = DEFAULT_LIMITS,
+        settings: Settings = DEFAULT_SETTINGS,
     ) -> None:
         self.name = name
         self.process = process
@@ -39,7 +41,9 @@ class Source:
         """None when healthy stretches were left out without counting their lines."""
         self.skip = skip
         self._opener = opener
-        self._limits = limits
+        self.progress: Callable[[int], None] | None = None
+        """Called with the bytes read so far, while healthy stretches are skipped too."""
+        self._limits, self._settings = limits, settings
         self._splitter = Splitter(name, limits.line_bytes)
         self._transcoded: Transcoded | None = None
 
@@ -79,8 +83,11 @@ class Source:
     def _open(self) -> ByteStream:
         stream = self._opener()
         for _ in range(3):  # a compressed file may hold a compressed file, a bomb holds many
-            head = read_head(stream, HEAD_BYTES)
-            stream = Peeked(head, stream)
+            if isinstance(stream, FileStream) and stream.regular:
+                head = stream.peek(HEAD_BYTES)
+            else:
+                head = read_head(stream, HEAD_BYTES)
+                stream = Peeked(head, stream)
             kind = compression_of(head)
             if kind is None:
                 break
@@ -91,18 +98,23 @@ class Source:
         return stream
 
     def _read(self, stream: ByteStream) -> Iterator[RawLine]:
-        splitter = self._splitter
-        buffer = memoryview(bytearray(_CHUNK_BYTES))
-        while read := stream.readinto(buffer):
-            self.bytes += read
-            yield from splitter.feed(bytes(buffer[:read]))
-        yield from splitter.close()
+        small = isinstance(stream, FileStream) and stream.size is not None and stream.size <= self._settings.whole
+        if small or not self.skip:
+            yield from read_whole(stream, self._splitter, self._advance)
+            return
+        reader = SkipReader(stream, self._splitter, self._settings, self._limits.line_bytes)
+        try:
+            yield from reader.lines(self._advance)
+        finally:
+            self.lines_skipped = reader.lines_skipped
+
+    def _advance(self, read: int) -> None:
+        self.bytes = read
+        if self.progress is not None:
+            self.progress(read)
 
 
 def _why(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return str(error)
-
-
-__all__ = ["FileStream", "Source"]

@@ -1,0 +1,163 @@
+"""Reads one stream: whole, or with its healthy stretches skipped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from diagnoser.model import RawLine
+
+from .bytestreams import ByteStream, FileStream
+from .skipping import Settings, Skipper, Window
+from .splitting import Splitter
+from .triggers import LONGEST, Finder, finder
+
+_WHOLE_CHUNK = 256 * 1024
+_COUNT_CHUNK = 256 * 1024
+
+
+Progress = Callable[[int], None]
+"""Told how many bytes were read, now and then."""
+
+
+def read_whole(stream: ByteStream, splitter: Splitter, progress: Progress) -> Iterator[RawLine]:
+    """Every line."""
+    size = _WHOLE_CHUNK
+    if isinstance(stream, FileStream) and stream.size is not None:
+        size = min(max(stream.size, 4096) + 1, size)
+    buffer = memoryview(bytearray(size))
+    total = 0
+    while read := stream.readinto(buffer):
+        total += read
+        progress(total)
+        yield from splitter.feed(bytes(buffer[:read]))
+    yield from splitter.close()
+
+
+class SkipReader:
+    """Yields the lines around triggers, with the numbers and offsets that they have in the whole log."""
+
+    def __init__(self, stream: ByteStream, splitter: Splitter, settings: Settings, line_bytes: int) -> None:
+        self.lines_skipped: int | None = 0
+        self._stream, self._splitter, self._settings = stream, splitter, settings
+        self._skipper = Skipper(settings, line_bytes)
+        self._counter: _Counter = _RunningCounter()
+        if isinstance(stream, FileStream) and stream.regular:
+            self._counter = _LateCounter(stream.fd, stream.origin)
+
+    def lines(self, progress: Progress) -> Iterator[RawLine]:
+        """Every line that is read."""
+        room, limit = self._skipper.lookback, self._skipper.lookback + self._settings.head
+        buffer = bytearray(room + max(self._settings.window, self._settings.head))
+        view = memoryview(buffer)
+        end = room
+        while end < limit and (read := self._stream.readinto(view[end:limit])):
+            yield from self._splitter.feed(bytes(view[end : end + read]))
+            end += read
+            progress(end - room)
+        self._skipper.given(end - room)
+        head = window = Window(buffer, room, room, end, -room, ())
+        if end == limit:
+            for window in self._windows(view, head, finder()):
+                progress(window.end + window.base)
+                for begin, stop in self._skipper.feed(window):
+                    yield from self._stretch(window, begin, stop)
+                self._counter.leave(window, self._splitter)
+        if rest := self._skipper.finish(window):
+            yield from self._stretch(window, *rest)
+        yield from self._splitter.close()
+        self._count_rest(window)
+
+    def _windows(self, view: memoryview, window: Window, find: Finder) -> Iterator[Window]:
+        """The head, then windows of new bytes in the same buffer, at last one without new bytes."""
+        room = self._skipper.lookback
+        while window.start < window.end:
+            begin = max(window.low, window.start - LONGEST + 1)
+            yield window._replace(hits=find(view[: window.end], begin, window.start))
+            kept = min(room, window.end - window.low)
+            view[room - kept : room] = view[window.end - kept : window.end]
+            read = self._stream.readinto(view[room : room + self._settings.window])
+            base = window.end + window.base - room
+            window = Window(window.buffer, room - kept, room, room + read, base, ())
+        yield window
+
+    def _stretch(self, window: Window, begin: int, stop: int) -> list[RawLine]:
+        offset, number = self._splitter.position
+        if begin + window.base != offset:
+            found = self._counter.number_at(window, begin, offset, number)
+            if self.lines_skipped is not None:
+                self.lines_skipped += found - number
+            inside_line = window.buffer[begin - 1 : begin] != b"\n"
+            self._splitter.jump(begin + window.base, found, inside_line=inside_line)
+        return self._splitter.feed(bytes(memoryview(window.buffer)[begin:stop]))
+
+    def _count_rest(self, window: Window) -> None:
+        offset, number = self._splitter.position
+        if self.lines_skipped is not None and offset < window.end + window.base:
+            newlines = self._counter.newlines_at_end()
+            unended = window.buffer[window.end - 1 : window.end] != b"\n"
+            self.lines_skipped = None if newlines is None else self.lines_skipped + newlines + unended - (number - 1)
+
+
+class _Counter(Protocol):
+    """Knows line numbers."""
+
+    def number_at(self, window: Window, index: int, offset: int, number: int) -> int:
+        """The line number at the index of the window; at the byte `offset`, before it, the number is `number`."""
+
+    def leave(self, window: Window, splitter: Splitter) -> None:
+        """The window is about to go."""
+
+    def newlines_at_end(self) -> int | None:
+        """How many newlines the whole log has; None when they were not counted."""
+
+
+class _LateCounter:
+    """Counts the newlines of a regular file when a number is asked for, by reading that part again.
+
+    Counting takes longer than the search for triggers; a healthy log never needs it.
+    """
+
+    def __init__(self, fd: int, origin: int) -> None:
+        self._fd, self._origin = fd, origin
+
+    def number_at(self, window: Window, index: int, offset: int, number: int) -> int:
+        here = max(offset, window.low + window.base)
+        number += window.buffer.count(b"\n", here - window.base, index)
+        while offset < here:
+            data = os.pread(self._fd, min(_COUNT_CHUNK, here - offset), self._origin + offset)
+            if not data:
+                break  # the file was truncated meanwhile
+            number += data.count(b"\n")
+            offset += len(data)
+        return number
+
+    def leave(self, window: Window, splitter: Splitter) -> None:
+        pass
+
+    def newlines_at_end(self) -> int | None:
+        return None
+
+
+class _RunningCounter:
+    """Counts the newlines of everything that goes by, for streams that can't be read twice."""
+
+    def __init__(self) -> None:
+        self._newlines = 0  # before the start of the window
+
+    def number_at(self, window: Window, index: int, offset: int, number: int) -> int:
+        if index >= window.start:
+            return self._newlines + window.buffer.count(b"\n", window.start, index) + 1
+        return self._newlines - window.buffer.count(b"\n", index, window.start) + 1
+
+    def leave(self, window: Window, splitter: Splitter) -> None:
+        offset, number = splitter.position
+        known = offset - window.base
+        if known > window.start:  # the splitter counted up to here
+            self._newlines = number - 1 + window.buffer.count(b"\n", known, window.end)
+        else:
+            self._newlines += window.buffer.count(b"\n", window.start, window.end)
+
+    def newlines_at_end(self) -> int | None:
+        return self._newlines

@@ -1,0 +1,165 @@
+"""Decides which stretches of a large log are read line by line: those around trigger hits.
+
+Read are the head of the log, each line that holds a trigger, the lines before it that fill `before` bytes, and those
+that begin within `after` bytes after it; and, when a strong trigger was hit behind the head, the tail of the log.
+Around a weak trigger less is read, and only around its first `weak_lines` lines, so that a chatty warning does not make
+the whole log interesting. All this rests on the bytes of the log alone, never on how they were cut into windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+Hit = tuple[int, int]
+"""Index just behind a trigger, and the number of the weak trigger that it is, or -1 for a strong one."""
+
+
+class Settings(NamedTuple):
+    """Sizes in bytes."""
+
+    whole: int = 1024 * 1024
+    """Regular files up to this size are read whole."""
+    head: int = 256 * 1024
+    """Read at the start of every log: it holds the start-up lines that facts come from."""
+    tail: int = 32 * 1024
+    """Read at the end of a log in which a trigger was hit behind the head."""
+    before: int = 16 * 1024
+    slack: int = 8 * 1024
+    """How far back the start of the line is sought in which `before` ends."""
+    after: int = 48 * 1024
+    weak_after: int = 8 * 1024
+    weak_lines: int = 32
+    """Lines around which each weak trigger has something read."""
+    window: int = 512 * 1024
+    """Bytes scanned at once."""
+
+
+DEFAULT_SETTINGS = Settings()
+
+
+class Window(NamedTuple):
+    """New bytes with what came before them, in one buffer."""
+
+    buffer: bytearray
+    low: int
+    """Index of the first byte at hand; the beginning of the log, or at least `Skipper.lookback` before `start`."""
+    start: int
+    """Index of the first new byte."""
+    end: int
+    base: int
+    """Place in the log of index 0 (negative at the beginning of the log)."""
+    hits: Sequence[Hit]
+    """The triggers that end in the new bytes, ascending."""
+
+
+class Skipper:
+    """Fed with windows that follow each other without a gap, gives the stretches of them to read."""
+
+    def __init__(self, settings: Settings, line_bytes: int) -> None:
+        self.hit = False
+        """True when a trigger was found behind the head."""
+        self.lookback = max(line_bytes + settings.before + settings.slack, settings.tail + 1)
+        self._settings = settings
+        self._line_bytes = line_bytes
+        self._done = 0  # every byte before this one was given out or dropped
+        self._reading = True
+        self._until = settings.head  # while reading: lines that begin before this byte are read
+        self._known = 0  # end of the last line with a strong trigger
+        self._weak_known = 0
+        self._weak_lines: dict[int, int] = {}
+        self._open_after = 0  # not 0: how much to read after the end of the current line, which has not come yet
+
+    def given(self, end: int) -> None:
+        """The log up to the byte `end`, within the head, was read already."""
+        self._done = end
+
+    def feed(self, window: Window) -> Iterator[tuple[int, int]]:
+        """Index pairs of the stretches to read, in order."""
+        if self._open_after:
+            self._find_line_end(window, window.start, self._open_after)
+        for end, weak in window.hits:
+            if end <= (self._known if weak < 0 else self._weak_known) - window.base:
+                continue  # on a line that is read already
+            if weak >= 0 and self._open_after:
+                continue  # the same, the end of the line has not come
+            line = self._line_start(window, end - 1)
+            if line is None or (weak >= 0 and self._ignored(end + window.base, weak)):
+                continue
+            self.hit = self.hit or (weak < 0 and end + window.base > self._settings.head)
+            yield from self._begin(window, line)
+            self._find_line_end(window, end - 1, self._settings.after if weak < 0 else self._settings.weak_after)
+        if self._reading:
+            stop = self._stop(window)
+            self._reading = stop is None
+            begin, stop = self._done - window.base, window.end if stop is None else stop
+            self._done = max(self._done, stop + window.base)
+            if begin < stop:
+                yield begin, stop
+
+    def finish(self, window: Window) -> tuple[int, int] | None:
+        """The rest to read when nothing follows the last window."""
+        if self._reading or not self.hit:
+            return None
+        at = window.end - self._settings.tail
+        at = window.buffer.find(b"\n", at - 1, window.end) + 1 if at + window.base > 0 else window.low
+        begin = max(at, self._done - window.base)
+        return (begin, window.end) if at > 0 and begin < window.end else None
+
+    def _ignored(self, end: int, weak: int) -> bool:
+        """Whether the weak trigger that ends at the byte `end` adds nothing to read, or spoke too often."""
+        if end + self._settings.weak_after <= self._until:
+            return True
+        lines = self._weak_lines.get(weak, 0) + 1
+        self._weak_lines[weak] = lines
+        return lines > self._settings.weak_lines
+
+    def _begin(self, window: Window, line: int) -> Iterator[tuple[int, int]]:
+        """Start to read with what precedes the line at index `line`; gives the stretch that ended before, if any."""
+        context = self._context_start(window, line) + window.base
+        if not self._reading:
+            self._done = max(self._done, context)
+        elif (stop := self._stop(window)) is not None and stop + window.base < context:
+            if self._done < stop + window.base:
+                yield self._done - window.base, stop
+            self._done = context
+        self._reading = True
+
+    def _find_line_end(self, window: Window, at: int, after: int) -> None:
+        newline = window.buffer.find(b"\n", at, window.end)
+        if newline < 0:
+            self._open_after = max(self._open_after, after)
+            return
+        self._open_after = 0
+        end = newline + 1 + window.base
+        self._weak_known = end
+        if after == self._settings.after:
+            self._known = end
+        self._until = max(self._until, end + after)
+
+    def _stop(self, window: Window) -> int | None:
+        """Index just behind the last line to read; None when its end has not come yet."""
+        last = max(self._until - 1, self._done - 1) - window.base
+        if self._open_after or last >= window.end:
+            return None
+        newline = window.buffer.find(b"\n", last, window.end)
+        return None if newline < 0 else newline + 1
+
+    def _line_start(self, window: Window, at: int) -> int | None:
+        floor = max(window.low, at - self._line_bytes)
+        found = window.buffer.rfind(b"\n", floor, at)
+        if found < 0:
+            found = max(window.buffer.rfind(b"\r", floor, at), window.buffer.rfind(b"\0", floor, at))
+        if found >= 0:
+            return found + 1
+        return floor if floor + window.base == 0 else None
+
+    def _context_start(self, window: Window, line: int) -> int:
+        """Index of the first line that is read before the line that begins at `line`."""
+        wanted = line - self._settings.before
+        if wanted + window.base <= 0:
+            return window.low
+        found = window.buffer.rfind(b"\n", max(window.low, wanted - self._settings.slack), wanted)
+        if found < 0:
+            found = window.buffer.find(b"\n", wanted, line)
+        return found + 1 if found >= 0 else line

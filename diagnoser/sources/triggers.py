@@ -1,0 +1,82 @@
+"""The texts that make a stretch of a large log worth reading, and the search for them.
+
+Each text is as rare as can be in healthy logs of vLLM, Mooncake, Ray, NCCL, SGLang and HTTP servers, and together
+they are in everything that parsers and rules look for. Their number, their lengths and their order are made for the
+searcher (the Rust crate aho-corasick, by way of ahocorasick_rs): it runs at memory speed with at most 64 texts of at
+least four bytes whose first four bytes are rare (AVX2), or at most 32 (other processors, where two searches are made);
+which texts share one of its 16 buckets follows from the order, and a bad order is several times slower.
+`benchmarks/tune_triggers.py` finds a good one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+# fmt: off
+LITERALS: tuple[bytes, ...] = (
+    b"nicked at", b" E01", b'", line ', b" killed", b"\nE04", b"ntation fault", b"Assertion `", b"mismatch",
+    b"LM engine (", b"\nE02", b"NVRM: ", b" E04", b"Check fail", b"refused", b" E12", b"FATAL", b"on-default",
+    b"\nE03", b"\nE12", b" timed out", b"Fatal Python error", b"hutting down", b"\nE07", b"SIGTERM", b"xited ",
+    b"r process", b" E11", b" E07", b"ERROR", b"\nE10", b"*** SIG", b"\nE11", b"CRITICAL", b" E03", b" E08",
+    b"k found", b"CL WARN", b"\nE08", b"world_size", b" timeout", b"Killed", b'" 50', b" E10", b"Failed to ",
+    b"(core dumped)", b"rror:", b"\nE09", b" dead", b"erminat", b"egfault", b" E02", b" died", b" E06", b" E05",
+    b"\nE05", b"og caught", b"xit code", b"\nE01", b"orrupt", b" E09", b"(most recent call last)", b"\nE06",
+    b" by peer", b"hutdown",
+)
+WEAK = frozenset((
+    b"Failed to ", b" timed out", b" timeout", b"mismatch", b"refused", b" by peer", b" dead", b'" 50', b"k found",
+    b"world_size", b"r process", b"on-default", b"LM engine (", b"erminat", b"orrupt",
+))
+# fmt: on
+"""Those that healthy logs may hold now and then; each opens a limited number of stretches."""
+
+LONGEST = max(map(len, LITERALS))
+_ONE_SEARCH = 64
+_NARROW_SEARCH = 32
+
+Finder = Callable[[memoryview, int, int], list[tuple[int, int]]]
+"""Called with a buffer, and the indices of its first byte to search and of its first new byte. Gives, ascending, where
+each trigger ends that ends in the new bytes, and its number if it is weak, or -1."""
+
+
+def finder(literals: tuple[bytes, ...] = LITERALS) -> Finder:
+    """The fastest search at hand for the literals."""
+    try:
+        from ahocorasick_rs import BytesAhoCorasick, MatchKind
+    except ImportError:
+        return _plain_finder(literals)
+    weak = [number if literal in WEAK else -1 for number, literal in enumerate(literals)]
+    size = _literals_per_search()
+    searches = [
+        (BytesAhoCorasick(literals[at : at + size], matchkind=MatchKind.LeftmostFirst), weak[at : at + size])
+        for at in range(0, len(literals), size)
+    ]
+
+    def find(view: memoryview, begin: int, new: int) -> list[tuple[int, int]]:
+        hits: list[tuple[int, int]] = []
+        for search, kinds in searches:
+            if found := search.find_matches_as_indexes(view[begin:]):
+                hits += [(end + begin, kinds[number]) for number, _, end in found if end + begin > new]
+        return sorted(hits) if len(searches) > 1 else hits
+
+    return find
+
+
+def _literals_per_search() -> int:
+    machine = os.uname().machine if hasattr(os, "uname") else "x86_64"
+    return _ONE_SEARCH if machine in ("x86_64", "amd64") else _NARROW_SEARCH
+
+
+def _plain_finder(literals: tuple[bytes, ...]) -> Finder:
+    """Without the native searcher: the same hits, a hundred times slower."""
+    import re
+
+    search = re.compile(b"|".join(map(re.escape, literals))).finditer
+    weak = {literal: number for number, literal in enumerate(literals) if literal in WEAK}
+
+    def find(view: memoryview, begin: int, new: int) -> list[tuple[int, int]]:
+        ends = ((found.end(), weak.get(found[0], -1)) for found in search(view, begin))
+        return [hit for hit in ends if hit[0] > new]
+
+    return find
