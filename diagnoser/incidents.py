@@ -268,7 +268,7 @@ def _incident(
         causes,
         (),
         incomplete,
-        _fetch(cases, rules) if incomplete or not causes and root.part != "candidate" else (),
+        _fetch(cases, rules) if incomplete or root.part != "candidate" else (),
     )
 
 
