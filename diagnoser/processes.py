@@ -11,7 +11,9 @@ from functools import lru_cache
 
 from diagnoser.model import Process
 
-_WORKER = re.compile(r"(?:[Vv]llm_?|VLLM|Ray|GPU|CPU|TPU|XPU|HPU|Neuron|NPU)*Worker(?:Wrapper|Proc|Process|Base|Actor)?(?![a-z])")
+_WORKER = re.compile(
+    r"(?:[Vv]llm_?|VLLM|Ray|GPU|CPU|TPU|XPU|HPU|Neuron|NPU){0,3}Worker(?:Wrapper|Proc|Process|Base|Actor)?(?![a-z])"
+)
 _LAUNCHED = re.compile(r"(?:rank|default|worker|trainer)\d+\Z")
 _TORCHSERVE = re.compile(r"W-\d+-")
 _SCHEDULER = re.compile(r"(?:scheduler(?:_|\Z)|Scheduler\Z)|(?:(?:DP|PP|TP|EP|CP|MOE_EP)\d+(?: |\Z))+\Z")

@@ -23,8 +23,8 @@ class Peeling:
     """One line while its envelopes come off, outermost first."""
 
     __slots__ = (
-        "bodies", "container", "done", "format", "host", "level", "outer", "owed", "partial", "pod", "prefixed",
-        "process", "section", "site", "text", "time",
+        "bodies", "container", "done", "format", "host", "joined", "level", "outer", "owed", "partial", "pod",
+        "prefixed", "process", "section", "site", "text", "time",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -45,6 +45,8 @@ class Peeling:
         """Several lines that one physical line holds (JSON); replaces `text`."""
         self.partial: bool | None = None
         """True for a piece of a longer line, False for its last piece, None where the collector says nothing."""
+        self.joined = False
+        """True when the text was, or could have been, put together from pieces."""
         self.owed: Process | None = None
         """The other writer, where the prefixes of two writers stand on one line."""
         self.section: str | None = None
@@ -70,6 +72,12 @@ class Peeling:
         other.host, other.pod, other.container = self.host, self.pod, self.container
         other.time, other.level, other.site = self.time, self.level, self.site
         other.format, other.prefixed, other.done = self.format, self.prefixed, self.done
+        return other
+
+    def sibling(self, text: str) -> Peeling:
+        """What another writer wrote on the same line: collectors have spoken for both."""
+        other = Peeling(text)
+        other.host, other.pod, other.container = self.host, self.pod, self.container
         return other
 
 

@@ -11,30 +11,24 @@ from functools import cache
 
 from diagnoser.envelopes.vllm import PROCESS, RECORD
 
-_START = re.compile(r"[\s\[({<]*(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
 _REACH = 65536
+"""Characters of a line in which a second text is looked for."""
+
+
+def split_glued(text: str) -> tuple[str, str] | None:
+    """The text and the record that follows it on the same line; None when there is but one text."""
+    if ".py:" not in text and " pid=" not in text:
+        return None
+    found = _glued().search(text, 1, _REACH)
+    if found is None:
+        return None
+    return text[: found.start()], text[found.start() :]
 
 
 @cache
 def _glued() -> re.Pattern[str]:
-    return re.compile(rf"(?<=[^\s'\"`(\[{{=\\])(?:(?:{PROCESS} ){{1,12}}(?:{RECORD}|(?=Traceback \(most recent))|(?<!\w){RECORD}|(?<=[a-z]){RECORD})")
-
-
-def split_glued(text: str) -> list[str]:
-    """The texts that stand on this line, the line alone when it is one text."""
-    if (".py:" not in text and " pid=" not in text) or _START.match(text):
-        return [text]
-    found = _glued().search(text, 1, _REACH)
-    if found is None or _has_record(text, found.start()):
-        return [text]
-    return [text[: found.start()], text[found.start() :]]
-
-
-@cache
-def _record() -> re.Pattern[str]:
-    return re.compile(RECORD)
-
-
-def _has_record(text: str, end: int) -> bool:
-    """True when the text before is a logger's record itself."""
-    return _record().search(text, 0, end) is not None
+    # A quotation mark, a bracket or a blank before it would make it a quoted log line.
+    return re.compile(
+        rf"(?<=[^\s'\"`(\[{{=\\,:])"
+        rf"(?:(?:{PROCESS} ){{1,12}}(?:{RECORD}|(?=Traceback \(most recent))|(?<![A-Z_]){RECORD})"
+    )

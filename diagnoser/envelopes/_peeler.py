@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from diagnoser.envelopes._base import Envelope, Peeling
 from diagnoser.envelopes._discovery import compiled, envelopes_for
 from diagnoser.envelopes._glue import split_glued
+from diagnoser.envelopes._memory import Memory
 from diagnoser.envelopes._repair import Repair, strip_ansi
 from diagnoser.envelopes._unfold import HEADER, unfold
 from diagnoser.model import UNKNOWN_PROCESS, LogRecord, Process, RawLine
@@ -19,8 +20,8 @@ _SCAN = 400
 """Characters at the start of a line that are looked at for a needle."""
 _LONGEST = 4 * 1024 * 1024
 """Characters of a cut line that are put together at most."""
-_REMEMBERED = 4096
-"""Different prefixes that are remembered for one source at most."""
+_CONFIRMED = 4096
+"""Different names (containers, pods) that are taken for prefixes of one source at most."""
 _REDRAWN = 64
 """Of a line that was redrawn with carriage returns (a progress bar), only so many last states are read."""
 _KNOWN_TEXT = (
@@ -30,12 +31,6 @@ _EXCEPTION = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exce
 _REPEATS = re.compile(
     r" \[repeated (\d{1,9})x across (?:cluster|all nodes)\](?: \(Ray deduplicates logs[^\n]{0,400}\))?\s{0,8}\Z"
 )
-_NOT_PLAIN = frozenset('|+>[^`<"&0123456789{(')
-"""A line that begins with two blanks and none of these has no envelope."""
-
-_new = tuple.__new__
-Known = tuple[Process, "str | None", "str | None", "str | None", tuple[Process, ...]]
-
 
 class Peeler:
     """Takes every prefix off the lines of one source; keeps pieces of cut lines until their end comes."""
@@ -46,41 +41,18 @@ class Peeler:
         """How many lines each format was the innermost one of."""
         self._default = process
         self._repair = Repair(self._is_prefix)
-        self._known: dict[str, Known | None] = {}
-        self._heads: dict[str, tuple[Process, tuple[Process, ...]]] = {}
+        self._memory = Memory(process)
         self._confirmed: set[tuple[str, str]] = set()
         self._pieces: dict[tuple[str | None, str | None], tuple[RawLine, list[str], Peeling, int]] = {}
         self._owed: tuple[int, Process, tuple[Process, ...]] | None = None
 
     def feed(self, raw: RawLine) -> Iterable[LogRecord]:
         """The records that this line completes: none for a piece of a longer line, several for some JSON objects."""
-        text = raw[0]
-        if self._owed is None:
-            # Most lines repeat a prefix that was parsed before: the record's, ending in "] ", or the process's alone.
-            cut = text.find("] ", 0, 320) + 2
-            if cut > 1:
-                head = text[:cut]
-                known = self._known.get(head)
-                if known is None and head in self._known:
-                    cut = text.find("] ", cut, 400) + 2
-                    known = self._known.get(text[:cut])
-                if known is not None:
-                    body = text[cut:]
-                    if _is_clean(body):
-                        self.formats["vllm"] += 1
-                        process, time, level, site, outer = known
-                        return (_new(LogRecord, (body, raw[1], raw[2], process, time, level, site, "vllm", 1, True, outer)),)
-            if text.startswith("  ") and text[2:3] not in _NOT_PLAIN and _is_clean(text) and not self._repair.margin:
-                self.formats["plain"] += 1
-                return (_new(LogRecord, (text, raw[1], raw[2], self._default, None, None, None, "plain", 1, False, ())),)
-            if text[:1] == "(":
-                cut = text.find(") ") + 2
-                if text.startswith("  ", cut) and (speaker := self._heads.get(text[:cut])) and _is_clean(text):
-                    self.formats["vllm"] += 1
-                    process, outer = speaker
-                    body = text[cut:]
-                    return (_new(LogRecord, (body, raw[1], raw[2], process, None, None, None, "vllm", 1, True, outer)),)
-        return self._slow(text, raw)
+        record = self._memory.recall(raw[0], raw[1], raw[2]) if self._owed is None else None
+        if record is None or (self._repair.margin and record[7] == "plain"):
+            return self._slow(raw[0], raw)
+        self.formats[record[7]] += 1
+        return (record,)
 
     def close(self) -> Iterable[LogRecord]:
         """What was held back: cut lines whose end never came."""
@@ -97,12 +69,16 @@ class Peeler:
             states = [state for state in text.split("\r")[-_REDRAWN:] if state.strip()]
             return [record for state in states for record in self._slow(state, raw)]
         mended = self._repair.line(text)
-        records = []
-        for part in split_glued(mended):
-            peelings = self._peel(Peeling(part), raw)
-            records += self._records(peelings, raw)
-            if part is mended and len(peelings) == 1:
-                self._remember(text, peelings[0])
+        if mended is not text and self._owed is None and not self._repair.margin:
+            known = self._memory.recall(mended, raw.source, raw.number)
+            if known is not None:
+                self.formats[known.format] += 1
+                return [known]
+        peelings = self._peel(Peeling(mended), raw)
+        records = self._records(peelings, raw)
+        is_one_text = len(records) == 1 and not peelings[0].joined and peelings[0].owed is None
+        if is_one_text and not self._memory.remember(text, records[0]) and mended is not text:
+            self._memory.remember(mended, records[0])
         return records
 
     def _peel(self, peeling: Peeling, raw: RawLine) -> list[Peeling]:
@@ -115,9 +91,14 @@ class Peeler:
                 if peeling.partial is None:
                     return self._peel_each(peeling, bodies, raw)
                 peeling.text = bodies[0]
-            if peeling.partial is not None and not self._joined(peeling, raw):
-                return []
+            if peeling.partial is not None:
+                peeling.joined = True
+                if not self._joined(peeling, raw):
+                    return []
             peeling.text = strip_ansi(peeling.text)
+        if not peeling.done and (parts := split_glued(peeling.text)):
+            peeling.text, second = parts
+            return [peeling, *self._peel(peeling.sibling(second), raw)]
         return [peeling]
 
     def _peel_each(self, peeling: Peeling, bodies: list[str], raw: RawLine) -> list[Peeling]:
@@ -172,7 +153,7 @@ class Peeler:
             return True
         if not self._is_prefix(match.string[match.end() :]):
             return False
-        if len(self._confirmed) < _REMEMBERED:
+        if len(self._confirmed) < _CONFIRMED:
             self._confirmed.add(key)
         return True
 
@@ -193,6 +174,7 @@ class Peeler:
         for peeling in peelings:
             if peeling.section is not None:
                 self._default = self._default._replace(container=peeling.section)
+                self._memory.forget(self._default)
             process, outer = self._writer(peeling), peeling.outer
             if self._owed is not None:
                 process, outer = self._settle(peeling, raw, process, outer)
@@ -236,42 +218,3 @@ class Peeler:
         if (host, pod, container, ranks) != (process.host, process.pod, process.container, process.ranks):
             process = process._replace(host=host, pod=pod, container=container, ranks=ranks)
         return process
-
-    def _remember(self, text: str, peeling: Peeling) -> None:
-        """Keep what vLLM's own prefix means, so that the next line with the same one needs no pattern."""
-        if peeling.format != "vllm" or peeling.owed or peeling.host or peeling.pod or peeling.container:
-            return
-        if len(self._known) > _REMEMBERED:
-            self._known.clear()
-        if len(self._heads) > _REMEMBERED:
-            self._heads.clear()
-        body = peeling.text
-        if not body or not text.endswith(body):
-            return
-        head = text[: len(text) - len(body)]
-        process = self._writer(peeling)
-        if peeling.done and head.endswith("] "):
-            first = text.find("] ", 0, 320) + 2
-            if first < len(head):
-                # A custom prefix in brackets comes first: note that the search goes on behind it.
-                if head.find("] ", first) + 2 != len(head):
-                    return
-                self._known[head[:first]] = None
-            self._known[head] = (process, peeling.time, peeling.level, peeling.site, peeling.outer)
-        elif not peeling.done and head.endswith(") ") and text.find(") ") + 2 == len(head):
-            self._heads[head] = (process, peeling.outer)
-
-
-def _is_clean(text: str) -> bool:
-    """True when no repair and no unfolding can apply: decided by what the text does not hold."""
-    return (
-        text.isascii()
-        and "\x1b" not in text
-        and "\r" not in text
-        and "&" not in text
-        and "Traceback" not in text
-        and "\\n" not in text
-        and "[0m" not in text
-        and "[repeated " not in text
-        and not text.endswith((", in init", "^M"))
-    )

@@ -23,10 +23,14 @@ _PATTERNS = {
     "blank-and-colour": r" \[\d{1,3}(?:;\d{1,3}){0,5}m",
     "zero-width": r"(?:(?<=[ -~])|^)[\u200b-\u200d\u2060\ufeff]{1,8}(?=[ -~]|$)",
     "entity": r"&(?:quot|apos|lt|gt|amp|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,4});",
-    "entity-sign": r"File &(?:quot|#34|#x22);|&lt;(?:module|lambda|listcomp|genexpr|frozen)|&(?:quot|#34|#x22);, line \d",
+    "entity-sign": (
+        r"File &(?:quot|#34|#x22);|&lt;(?:module|lambda|listcomp|genexpr|frozen)|&(?:quot|#34|#x22);, line \d"
+    ),
     "curly-sign": r"File [\u201c\u201d\u201e]|[\u201c\u201d], line \d",
     "bold-dunder": rf"(?:\*\*|</?strong>|</?b>)({_DUNDERS})(?:\*\*|</strong>|</b>)",
-    "eaten-dunder": rf"((?:site|dist)-packages/(?:{_PACKAGES})/[^\"]{{1,300}}\", line \d{{1,7}}, in )(init|call|enter|exit|new)$",
+    "eaten-dunder": (
+        rf"((?:site|dist)-packages/(?:{_PACKAGES})/[^\"]{{1,300}}\", line \d{{1,7}}, in )(init|call|enter|exit|new)$"
+    ),
     "bold-or-eaten-call": r"(?<=\.)(init|call|enter|exit|new)(?=\()",
     "tag": r"</?(?:pre|code|details|summary|p|br|div|span)(?: [^<>]{0,200})?/?>",
 }
@@ -73,15 +77,11 @@ class Repair:
     def __init__(self, is_prefix: Callable[[str], bool]) -> None:
         """`is_prefix` tells whether a text begins like a log line that some envelope knows, or like a traceback."""
         self._is_prefix = is_prefix
-        self._margin = ""
+        self.margin = ""
+        """The margin that the lines stand behind at present (`>`, `  | `), or nothing."""
         self._entities = False
         self._curly = False
         self._eaten = False
-
-    @property
-    def margin(self) -> str:
-        """The margin that lines of this source stand behind at present (`> `, `  | `), or nothing."""
-        return self._margin
 
     def line(self, text: str) -> str:
         """The line without its damage; the same object when there is none."""
@@ -99,7 +99,7 @@ class Repair:
             self._eaten = self._eaten or found > 0
         if text.endswith("^M"):
             text = text[:-2]
-        if text[:1] in ">`~" or text.startswith("  | ") or self._margin:
+        if text[:1] in ">`~" or text.startswith("  | ") or self.margin:
             text = self._mend_margin(text)
         return text
 
@@ -150,16 +150,16 @@ class Repair:
             if text.startswith(margin):
                 return self._without_margin(text, margin)
         if text.strip():
-            self._margin = ""
+            self.margin = ""
         return text
 
     def _without_margin(self, text: str, margin: str) -> str:
         inner = text[len(margin) :]
         if margin == ">":
             inner = inner.lstrip(">").removeprefix(" ") if inner.startswith((" ", ">")) or not inner else inner
-        if self._margin == margin:
+        if self.margin == margin:
             return inner
         if self._is_prefix(inner) and not (margin == "  | " and inner.startswith("Traceback")):
-            self._margin = margin
+            self.margin = margin
             return inner
         return text

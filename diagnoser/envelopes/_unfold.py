@@ -15,7 +15,8 @@ _PATTERNS = {
     "frame-start": r"[ \t]{1,16}(?=File \"[^\"]{1,400}\", line \d)",
     "frame": r"(File \"[^\"]{1,400}\", line \d{1,7}, in (?:<\w{1,20}>|[\w.<>]{1,120}))[ \t]{1,16}(?=\S)",
     "exception": (
-        r"(?<=[ \t])(?=(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Exit|Interrupt|Timeout|Warning|Expired|Died)\b(?:: |$))"
+        r"(?<=[ \t])(?=(?:[A-Za-z_]\w{0,60}\.){0,8}"
+        r"[A-Z]\w{0,60}(?:Error|Exception|Exit|Interrupt|Timeout|Warning|Expired|Died)\b(?:: |$))"
     ),
 }  # fmt: skip
 

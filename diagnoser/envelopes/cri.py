@@ -21,7 +21,10 @@ ENVELOPE = Envelope(
     order=20,
     heads=DIGITS,
     needle=" std",
-    pattern=r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,12})?(?:Z|[+-]\d\d:\d\d)) std(?:out|err) ([FP](?::[\w:]{1,20})?)(?: |$)",
+    pattern=(
+        r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,12})?(?:Z|[+-]\d\d:\d\d)) "
+        r"std(?:out|err) ([FP](?::[\w:]{1,20})?)(?: |$)"
+    ),
     peel=peel_cri,
     samples=(
         "2025-03-14T10:20:30.123456789Z stderr F (EngineCore pid=43) ERROR 03-14 10:20:30 [core.py:842] boom",

@@ -41,7 +41,7 @@ ENVELOPE = Envelope(
         "E0314 10:20:30.123456   77 transfer_metadata.cpp:1098] Local segment descriptor not found",
         "I20250314 10:20:30.123456    77 rpc_service.cpp:12] started",
         "F0314 10:20:30.059108 77 transfer_metadata_plugin.cpp:592] Unable to find metadata storage plugin",
-        "W0314 10:20:30.355000 77 torch/distributed/elastic/multiprocessing/api.py:858] Sending process 78 closing signal SIGTERM",
+        "W0314 10:20:30.355000 77 torch/distributed/elastic/multiprocessing/api.py:858] Sending process 78 signal 15",
         "E0000 00:00:1741947630.123456   77 cuda_dnn.cc:8310] Unable to register cuDNN factory",
         "[W314 10:20:30.780113206 utils.cpp:68] Warning: NUMA binding",
         "[E ProcessGroupNCCL.cpp:563] Watchdog caught collective operation timeout",

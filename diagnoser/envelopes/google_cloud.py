@@ -31,11 +31,12 @@ ENVELOPE = Envelope(
     heads="DINWECAF",
     needle="[resource.labels.",
     pattern=(
-        r"(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL|ALERT|EMERGENCY) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z) "
+        r"(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL|ALERT|EMERGENCY) "
+        r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z) "
         r"((?:\[resource\.labels\.\w{1,60}: [^\]]{1,253}\] ?){1,8})"
     ),
     peel=peel_google_cloud,
     samples=(
-        "INFO 2025-03-14T10:20:30Z [resource.labels.containerName: vllm] (EngineCore_DP0 pid=43) ERROR 03-14 10:20:30 [core.py:842] boom",
+        "INFO 2025-03-14T10:20:30Z [resource.labels.containerName: vllm] (EngineCore pid=43) boom",
     ),
 )

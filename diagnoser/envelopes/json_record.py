@@ -1,4 +1,4 @@
-"""Log lines that are JSON objects: vLLM's and python-json-logger's own, docker's, journald's, and exports of log stores."""
+"""Log lines that are JSON objects: vLLM's and python-json-logger's, docker's, journald's, and exports of log stores."""
 
 from __future__ import annotations
 
@@ -9,16 +9,26 @@ from diagnoser.envelopes._base import Envelope, Peeling, level_name
 from diagnoser.model import Process
 from diagnoser.processes import parse_process_name
 
-_TEXT_KEYS = ("message", "msg", "log", "MESSAGE", "line", "textPayload", "jsonPayload", "event", "text", "body", "Body", "fields", "content")
+_TEXT_KEYS = (
+    "message", "msg", "log", "MESSAGE", "line", "textPayload", "jsonPayload", "event", "text", "body", "Body", "fields",
+)  # fmt: skip
 _SIGNS = frozenset((
-    "asctime", "levelname", "level", "lvl", "severity", "severity_text", "SeverityText", "time", "timestamp", "ts", "@timestamp",
-    "date", "stream", "logger", "name", "PRIORITY", "__REALTIME_TIMESTAMP", "insertId", "logName", "labels", "kubernetes",
-    "vllm_process_name", "processName", "exc_info", "container_name", "SYSLOG_IDENTIFIER", "Timestamp", "target",
+    "asctime", "levelname", "level", "lvl", "severity", "severity_text", "SeverityText", "time", "timestamp", "ts",
+    "@timestamp", "date", "stream", "logger", "PRIORITY", "__REALTIME_TIMESTAMP", "insertId", "logName", "labels",
+    "kubernetes", "vllm_process_name", "processName", "exc_info", "container_name", "SYSLOG_IDENTIFIER", "Timestamp",
 ))  # fmt: skip
-_TRACE_KEYS = ("exc_info", "exc_text", "exception", "stack_trace", "stacktrace", "traceback", "stack", "exception.stacktrace", "stack_info")
+"""Keys that a log line has and an answer of the API or a configuration printed into the log has not."""
+_TRACE_KEYS = (
+    "exc_info", "exc_text", "exception", "stack_trace", "stacktrace", "traceback", "stack", "exception.stacktrace",
+    "stack_info",
+)  # fmt: skip
 _TIME_KEYS = ("asctime", "time", "timestamp", "@timestamp", "ts", "date", "Timestamp", "receiveTimestamp")
 _LEVEL_KEYS = ("levelname", "level", "severity", "lvl", "severity_text", "SeverityText", "log.level")
-_PRIORITIES = ("CRITICAL", "CRITICAL", "CRITICAL", "ERROR", "WARNING", "INFO", "INFO", "DEBUG")
+_EXPORT_KEYS = frozenset(("textPayload", "insertId", "labels", "line", "MESSAGE", "kubernetes"))
+_PLACES = (
+    ("kubernetes",), ("labels",), ("resource", "labels"), ("fields",), ("attrs",), ("kubernetes", "pod"),
+    ("kubernetes", "container"),
+)  # fmt: skip
 _LIMIT = 4 * 1024 * 1024
 
 Document = dict[str, Any]
@@ -63,9 +73,16 @@ def _text_of(document: Document) -> str | None:
             return value
         if isinstance(value, dict) and (inner := _text_of(value)) is not None:
             return inner
-        if isinstance(value, list) and key == "MESSAGE" and all(isinstance(byte, int) and 0 <= byte < 256 for byte in value):
-            return bytes(value).decode("utf-8", "replace")  # journald writes bytes that are not clean text as numbers
+        if isinstance(value, list) and key == "MESSAGE":
+            return _text_of_bytes(value)
     return None
+
+
+def _text_of_bytes(values: list[Any]) -> str | None:
+    """journald writes a message that is not clean text as a list of its bytes."""
+    if not all(isinstance(byte, int) and 0 <= byte < 256 for byte in values):
+        return None
+    return bytes(values).decode("utf-8", "replace")
 
 
 def _trace_of(document: Document) -> str | None:
@@ -92,7 +109,7 @@ def _first(document: Document, keys: tuple[str, ...]) -> str | None:
 
 def _is_export(document: Document) -> bool:
     """True for a log store's export, whose level is the store's guess and whose name is the store's."""
-    return any(key in document for key in ("textPayload", "insertId", "labels", "line", "MESSAGE", "kubernetes")) and "levelname" not in document
+    return "levelname" not in document and not _EXPORT_KEYS.isdisjoint(document)
 
 
 def _read_docker(document: Document, peeling: Peeling, text: str | None) -> bool:
@@ -108,7 +125,7 @@ def _read_docker(document: Document, peeling: Peeling, text: str | None) -> bool
 def _read_place(document: Document, peeling: Peeling) -> None:
     """Host, pod and container, in the words of Kubernetes, journald, Loki and Google Cloud."""
     places = [document]
-    for path in (("kubernetes",), ("labels",), ("resource", "labels"), ("fields",), ("attrs",), ("kubernetes", "pod"), ("kubernetes", "container")):
+    for path in _PLACES:
         value: Any = document
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
@@ -116,7 +133,8 @@ def _read_place(document: Document, peeling: Peeling) -> None:
             places.append(value)
     for place in places:
         peeling.pod = _first(place, ("pod_name", "pod", "podName")) or peeling.pod
-        peeling.container = _first(place, ("container_name", "container", "containerName", "CONTAINER_NAME")) or peeling.container
+        container = _first(place, ("container_name", "container", "containerName", "CONTAINER_NAME"))
+        peeling.container = container or peeling.container
         peeling.host = _first(place, ("hostname", "host", "_HOSTNAME", "node_name", "nodename")) or peeling.host
     if len(places) == 1 and not peeling.container:
         unit, pid = document.get("SYSLOG_IDENTIFIER"), document.get("_PID")
@@ -153,13 +171,17 @@ ENVELOPE = Envelope(
     pattern=r'\{\s{0,8}"',
     peel=peel_json,
     samples=(
-        '{"asctime": "2025-03-14 10:20:30,911", "levelname": "ERROR", "name": "vllm.v1.engine.core", "process": 43, "filename": "core.py", '
-        '"lineno": 842, "message": "EngineCore failed to start.", "exc_info": "Traceback (most recent call last):\\n  File \\"x.py\\", line 1, in f", '
+        '{"asctime": "2025-03-14 10:20:30,911", "levelname": "ERROR", "name": "vllm.v1.engine.core", "process": 43, '
+        '"filename": "core.py", "lineno": 842, "message": "EngineCore failed to start.", "exc_info": '
+        '"Traceback (most recent call last):\\n  File \\"x.py\\", line 1, in f", '
         '"vllm_process_name": "EngineCore_DP0"}',
-        '{"log":"(EngineCore pid=43) ERROR 03-14 10:20:30 [core.py:842] boom\\n","stream":"stderr","time":"2025-03-14T10:20:30.123456789Z"}',
+        '{"log":"(EngineCore pid=43) ERROR 03-14 10:20:30 [core.py:842] boom\\n","stream":"stderr",'
+        '"time":"2025-03-14T10:20:30.123456789Z"}',
         '{"MESSAGE":"boom","_PID":"77","_HOSTNAME":"host-a","SYSLOG_IDENTIFIER":"vllm","PRIORITY":"3"}',
         '{"level":"error","ts":1741947630.1,"msg":"boom"}',
-        '{"textPayload":"boom","severity":"ERROR","resource":{"labels":{"pod_name":"vllm-0","container_name":"vllm"}},"timestamp":"2025-03-14T10:20:30Z"}',
-        '{"timestamp":"2025-03-14T10:20:30Z","level":"ERROR","fields":{"message":"Shard 0 failed to start"},"target":"text_generation_launcher"}',
+        '{"textPayload":"boom","severity":"ERROR","resource":{"labels":{"pod_name":"vllm-0","container_name":"vllm"}},'
+        '"timestamp":"2025-03-14T10:20:30Z"}',
+        '{"timestamp":"2025-03-14T10:20:30Z","level":"ERROR","fields":{"message":"Shard 0 failed to start"},'
+        '"target":"text_generation_launcher"}',
     ),
 )

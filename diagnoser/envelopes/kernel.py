@@ -23,7 +23,8 @@ ENVELOPE = Envelope(
     order=20,
     heads="[<",
     pattern=(
-        r"(?:<\d{1,3}>)?\[(?:( {0,6}\d{1,8}\.\d{6})|((?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]?\d \d\d:\d\d:\d\d \d{4}))\](?: |$)"
+        r"(?:<\d{1,3}>)?\[(?:( {0,6}\d{1,8}\.\d{6})|"
+        r"((?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]?\d \d\d:\d\d:\d\d \d{4}))\](?: |$)"
     ),
     peel=peel_kernel,
     samples=(

@@ -23,7 +23,8 @@ ENVELOPE = Envelope(
     heads=DIGITS,
     needle="|",
     pattern=(
-        r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?) ?\| ?(TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL) {0,6}\| ?"
+        r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?) ?\| ?"
+        r"(TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL) {0,6}\| ?"
         r"([\w.<>-]{1,150}:[\w.<>]{1,100}:\d{1,6}) - "
     ),
     peel=peel_loguru,

@@ -27,7 +27,8 @@ ENVELOPE = Envelope(
     heads=WORD + "[",
     needle=" NCCL ",
     pattern=(
-        r"(?:\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)\]? )?([\w.-]{1,253}):(\d{1,10}):\d{1,10} \[-?\d{1,3}\] "
+        r"(?:\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)\]? )?"
+        r"([\w.-]{1,253}):(\d{1,10}):\d{1,10} \[-?\d{1,3}\] "
         r"(?:([\w./-]{1,200}:\d{1,6}) )?NCCL (WARN|INFO|TRACE|ERROR|CALL|ABORT|VERSION)\b"
     ),
     peel=peel_nccl,

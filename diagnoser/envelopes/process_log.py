@@ -20,7 +20,8 @@ ENVELOPE = Envelope(
     order=20,
     heads=DIGITS + "vV",
     pattern=(
-        r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?) \[(?:Info|Error|Warn|Warning|Debug)\] \([A-Za-z]\w{0,30}\)(?: |$)"
+        r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?) "
+        r"\[(?:Info|Error|Warn|Warning|Debug)\] \([A-Za-z]\w{0,30}\)(?: |$)"
         r"|(?:vLLM|vllm|VLLM) (?:STDOUT|STDERR|stdout|stderr):(?: |$)"
     ),
     peel=peel_process_log,

@@ -40,7 +40,8 @@ _DASHED = (
 _SPACED = (
     rf"(?P<c_time>{_TIME}) {{1,4}}\[?(?P<c_level>{_LEVEL})\]?:? {{1,6}}"
     r"(?:\[(?P<c_site>[A-Za-z_][\w./:-]{1,100})\] |"
-    r"(?P<d_site>(?![\w.]{1,200}(?:Error|Exception|Warning|Exit|Interrupt)\b)[a-z_]\w{0,60}(?:(?:\.|::)\w{1,60}){1,8}): )?"
+    r"(?P<d_site>(?![\w.]{1,200}(?:Error|Exception|Warning|Exit|Interrupt)\b)"
+    r"[a-z_]\w{0,60}(?:(?:\.|::)\w{1,60}){1,8}): )?"
 )
 _BRACKETED = (
     rf"\[(?P<e_time>{_TIME})\] ?(?:\[\d{{1,10}}\] )?(?:(?P<e_site>[a-z_][\w.]{{1,150}}): )?\[(?P<e_level>{_LEVEL})\] "
@@ -64,7 +65,7 @@ ENVELOPE = Envelope(
         "2025-03-14 10:20:30,123 ERROR boom",
         "2025-03-14T10:20:30.123456Z  WARN pkg_runtime::component: boom",
         "[2025-03-14 10:20:30,123] [INFO] [real_accelerator.py:110:get_accelerator] ready",
-        "[2025-03-14 10:20:30,123] torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: 1) local_rank: 1 (pid: 77)",
+        "[2025-03-14 10:20:30,123] torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: 1)",
         "[2025-03-14 10:20:30 +0000] [77] [ERROR] Exception in worker process",
         "[2025-03-14 10:20:30,123] ERROR in app: boom",
         "ERROR:pkg.mod:boom",

@@ -20,8 +20,10 @@ def peel_ray(match: re.Match[str], peeling: Peeling) -> bool | None:
     name, pid, bare_pid, system, host = match.groups()
     if system:
         process = parse_process_name("autoscaler" if _AUTOSCALER.match(system) else system, None, host)
+    elif bare_pid and bare_pid.isdigit():
+        process = Process(pid=int(bare_pid), host=host)
     elif bare_pid:
-        process = Process(pid=int(bare_pid), host=host) if bare_pid.isdigit() else parse_process_name(bare_pid, None, host)
+        process = parse_process_name(bare_pid, None, host)
     else:
         process = parse_process_name(name, int(pid), host)
     peeling.speak(process)
@@ -36,12 +38,13 @@ ENVELOPE = Envelope(
     order=20,
     heads="(",
     pattern=(
-        r"\((?:([A-Za-z_][^\s()]{0,80}(?:\([^()]{0,80}\))?(?: [\w=:.-]{1,30})?) pid=(\d{1,10})|pid=(\d{1,10}|[a-z_]{1,30})|"
-        r"(raylet|gcs_server|autoscaler \+[\dhms]{1,12}|scheduler \+[\dhms]{1,12}))(?:, ip=([^\s,()]{1,60}))?\)(?: |$)"
+        r"\((?:([A-Za-z_][^\s()]{0,80}(?:\([^()]{0,80}\))?(?: [\w=:.-]{1,30})?) pid=(\d{1,10})|"
+        r"pid=(\d{1,10}|[a-z_]{1,30})|("
+        r"raylet|gcs_server|autoscaler \+[\dhms]{1,12}|scheduler \+[\dhms]{1,12}))(?:, ip=([^\s,()]{1,60}))?\)(?: |$)"
     ),
     peel=peel_ray,
     samples=(
-        "(RayWorkerWrapper pid=91, ip=192.0.2.7) ERROR 03-14 10:20:30 [worker_base.py:46] boom [repeated 3x across cluster]",
+        "(RayWorkerWrapper pid=91, ip=192.0.2.7) ERROR 03-14 10:20:30 [a.py:46] boom [repeated 3x across cluster]",
         "(RayWorkerWrapper pid=91) Traceback (most recent call last):",
         "(RayWorkerProc pid=91) text",
         "(EngineCoreActor pid=92) text",

@@ -1,4 +1,8 @@
-"""Records of Ray's own loggers: Python (`file.py:12 -- text`), Serve, and the C++ core (`[time E pid tid] file.cc:1: text`)."""
+"""Records of Ray's own loggers.
+
+Python prints `time LEVEL file.py:12 -- text`; Serve puts the level first; the C++ core prints
+`[time E pid tid] file.cc:1: text`.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +33,17 @@ ENVELOPE = Envelope(
     order=30,
     heads="[0123456789DIWEC",
     pattern=(
-        rf"\[({_TIME}) ([DIWEFC]) \d{{1,10}} \d{{1,20}}\] (?:\((\w{{1,40}})\) )?(?:([\w./-]{{1,120}}\.(?:cc|h|cpp):\d{{1,6}}): ?)?"
+        rf"\[({_TIME}) ([DIWEFC]) \d{{1,10}} \d{{1,20}}\] (?:\((\w{{1,40}})\) )?"
+        r"(?:([\w./-]{1,120}\.(?:cc|h|cpp):\d{1,6}): ?)?"
         rf"|({_TIME})[\t ]([A-Z]{{4,8}})[\t ]([\w./-]{{1,120}}:\d{{1,6}}) -- "
-        rf"|(DEBUG|INFO|WARNING|ERROR|CRITICAL) ({_TIME}) ([\w.:-]{{1,120}} [\w-]{{1,40}}(?: [\w./-]{{1,80}}:\d{{1,6}})?) --? "
+        rf"|(DEBUG|INFO|WARNING|ERROR|CRITICAL) ({_TIME}) "
+        r"([\w.:-]{1,120} [\w-]{1,40}(?: [\w./-]{1,80}:\d{1,6})?) --? "
     ),
     peel=peel_ray_record,
     samples=(
         "2025-03-14 10:20:30,123\tINFO worker.py:2038 -- Started a local Ray instance.",
         "2025-03-14 10:20:30,123 WARNING worker.py:439 -- text",
-        "[2025-03-14 10:20:30,123 E 94 94] (raylet) node_manager.cc:3007: 1 Workers (tasks / actors) killed due to memory pressure (OOM)",
+        "[2025-03-14 10:20:30,123 E 94 94] (raylet) node_manager.cc:3007: 1 Workers killed due to memory pressure",
         "[2025-03-14 10:20:30,123 W 94 95] gcs_client.cc:210: Couldn't connect",
         "ERROR 2025-03-14 10:20:30,123 controller 93 -- text",
         "ERROR 2025-03-14 10:20:30,123 default_LLM k3j4h2 replica.py:12 -- text",

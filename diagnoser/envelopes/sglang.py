@@ -1,4 +1,4 @@
-"""SGLang's records: the ranks of the scheduler that writes stand beside the time, `[2025-03-14 10:20:30 DP0 TP2] text`."""
+"""SGLang's records: the ranks of the writing scheduler stand beside the time, `[2025-03-14 10:20:30 DP0 TP2] text`."""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ ENVELOPE = Envelope(
     heads=LOWER + DIGITS + "[",
     needle=" ",
     pattern=(
-        rf"(?P<key>{_NAME}-{_NAME} (?![0-9.]{{1,20}} ){_NAME}|\[{_NAME}(?: {_NAME})?\]|{_NAME}(?:/[\w.-]{{1,100}}){{1,6}})(?: |$)"
+        rf"(?P<key>{_NAME}-{_NAME} (?![0-9.]{{1,20}} ){_NAME}|\[{_NAME}(?: {_NAME})?\]|"
+        rf"{_NAME}(?:/[\w.-]{{1,100}}){{1,6}})(?: |$)"
     ),
     peel=peel_stern,
     confirm=True,

@@ -7,7 +7,10 @@ import re
 from diagnoser.envelopes._base import Envelope, Peeling
 from diagnoser.processes import parse_process_name
 
-_SYSTEM = frozenset(("kernel", "systemd", "kubelet", "dockerd", "containerd", "systemd-coredump", "systemd-oomd", "earlyoom", "crio"))
+_SYSTEM = frozenset((
+    "kernel", "systemd", "systemd-coredump", "systemd-oomd", "earlyoom", "kubelet", "dockerd", "containerd", "crio",
+))  # fmt: skip
+"""Writers of their own, not units whose output journald collects."""
 
 
 def peel_syslog(match: re.Match[str], peeling: Peeling) -> bool | None:

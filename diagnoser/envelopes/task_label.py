@@ -1,4 +1,4 @@
-"""Labels of parallel launchers: `srun --label` (`3: text`), Open MPI (`[1,3]<stderr>:text`), `pdsh` (`node01: text`)."""
+"""Labels of parallel launchers: `srun --label` (`3: text`), Open MPI (`[1,3]<stderr>:text`), pdsh (`node01: text`)."""
 
 from __future__ import annotations
 

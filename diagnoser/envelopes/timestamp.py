@@ -14,7 +14,7 @@ def peel_timestamp(match: re.Match[str], peeling: Peeling) -> bool | None:
     return None
 
 
-_DAY = r"\d{4}-\d\d-\d\d"
+_DAY = r"\d{4}[-/]\d\d[-/]\d\d"
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,12})?"
 _ZONE = r"(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"
 

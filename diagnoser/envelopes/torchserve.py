@@ -35,6 +35,6 @@ ENVELOPE = Envelope(
     peel=peel_torchserve,
     samples=(
         "2025-03-14T10:20:30,123 [INFO ] W-9000-m_1.0-stdout MODEL_LOG - Traceback (most recent call last):",
-        "2025-03-14T10:20:30,123 [ERROR] epollEventLoopGroup-5-1 org.pytorch.serve.wlm.WorkerThread - Unknown exception",
+        "2025-03-14T10:20:30,123 [ERROR] epollEventLoopGroup-5-1 org.pytorch.serve.wlm.WorkerThread - Unknown",
     ),
 )

@@ -16,8 +16,9 @@ from diagnoser.model import Process
 from diagnoser.processes import parse_process_name
 
 NAME = (
-    r"(?:API[Ss]erver|ApiServer|EngineCore(?!\w{0,20}Actor)|Worker(?!Wrapper)|[Vv]llmWorker|DPSupervisor|VLLM_DP_Coordinator|"
-    r"DPCoordinator|MainProcess|(?:Spawn|Fork|ForkServer)?(?:Pool)?(?:Process|Worker)-\d)[\w:-]{0,60}(?: (?:rank=|[A-Z]{2,4})\d{1,6}){0,6}"
+    r"(?:API[Ss]erver|ApiServer|EngineCore(?!\w{0,20}Actor)|Worker(?!Wrapper)|[Vv]llmWorker|DPSupervisor|"
+    r"VLLM_DP_Coordinator|DPCoordinator|MainProcess|(?:Spawn|Fork|ForkServer)?(?:Pool)?(?:Process|Worker)-\d)"
+    r"[\w:-]{0,60}(?: (?:rank=|[A-Z]{2,4})\d{1,6}){0,6}"
 )
 PROCESS = rf"\({NAME} pid=\d{{1,10}}\)"
 RECORD = (
@@ -69,7 +70,7 @@ def speakers(prefixes: str) -> tuple[Process, tuple[Process, ...], Process | Non
             nests.append([process])
     deepest = max(_depth(nest[-1]) for nest in nests)
     speaking = [nest for nest in nests if _depth(nest[-1]) == deepest][-1]
-    others = [nest for nest in nests if nest is not speaking and nest[-1] != speaking[-1] and _depth(nest[-1]) == deepest]
+    others = [nest for nest in nests if nest[-1] != speaking[-1] and _depth(nest[-1]) == deepest]
     outer = tuple(dict.fromkeys([*(nest[-1] for nest in others), *speaking[:-1]]))
     return speaking[-1], outer, others[-1][-1] if others else None
 
@@ -97,7 +98,7 @@ ENVELOPE = Envelope(
         "(VllmWorker rank=1 pid=42) ERROR 03-14 10:20:30 [multiproc_executor.py:470] WorkerProc hit an exception.",
         "(EngineCore_0 pid=43) ERROR 03-14 10:20:30 [core.py:586] boom",
         "(EngineCore_DP0 pid=43) DEBUG 03-14 10:20:30 [v1/engine/core.py:842] boom",
-        "(APIServer pid=1) (EngineCore_DP0 pid=43) (Worker_TP1 pid=44) ERROR 03-14 10:20:30 [core.py:708]   File \"x.py\", line 1, in f",
+        "(APIServer pid=1) (EngineCore_DP0 pid=43) (Worker_TP1 pid=44) ERROR 03-14 10:20:30 [a.py:7]   File \"x.py\"",
         "(Worker_DP0_PP1_PCP0_TP3_DCP0_EP3 pid=44) INFO 03-14 10:20:30 [gpu_worker.py:12] ready",
         "(EngineCore_DP0 pid=43) [Stage-0] ERROR 03-14 10:20:30 [core.py:708] boom",
         "[pod-7f9c decode-0] INFO 03-14 10:20:30 [api_utils.py:286] ready",

@@ -24,7 +24,8 @@ ENVELOPE = Envelope(
     order=20,
     heads=DIGITS,
     pattern=(
-        r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) ([a-z_]\w{0,60}(?:\.\w{1,60}){1,8}) (\d{1,10}) (DEBUG|INFO|WARNING|ERROR|CRITICAL) {1,6}"
+        r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) ([a-z_]\w{0,60}(?:\.\w{1,60}){1,8}) (\d{1,10}) "
+        r"(DEBUG|INFO|WARNING|ERROR|CRITICAL) {1,6}"
         r"(?:\[address=([^\s,\]]{1,80}), pid=(\d{1,10})\] )?"
     ),
     peel=peel_xinference,
