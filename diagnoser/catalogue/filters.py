@@ -204,6 +204,16 @@ def join(values: object, separator: str = "") -> str:
     return list_join(values, separator, separator)
 
 
+def truncate(value: object, length: int = 80, killwords: bool = True, end: str = "…") -> str:
+    """A text cut to a length, the sign that it was cut included; with `killwords` false, between words."""
+    text = as_text(value)
+    limit = max(1, min(int(length), LONGEST_VALUE))
+    if len(text) <= limit:
+        return text
+    kept = text[: limit - 1]
+    return (kept if killwords else kept.rpartition(" ")[0] or kept) + end[:8]
+
+
 def in_version(value: object, wanted: str) -> bool:
     """Whether a version lies in a range: `{% if facts.vllm_version is version(">=0.9,<0.12") %}`. Unknown is not."""
     from diagnoser.catalogue.versions import within
@@ -247,5 +257,6 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "fits_max_len": fits_max_len,
     "list_join": list_join,
     "join": join,
+    "truncate": truncate,
 }
 """By the name that rule texts use."""

@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 
 from diagnoser.catalogue.search import normalize
 
-MOST_ALTERNATIVES = 24
+MOST_ALTERNATIVES = 32
 """Literals that one pattern may ask for; beyond it the prefilter would cost more than it saves."""
 LONGEST_LITERAL = 48
 SHORTEST_LITERAL = 3
+LARGEST_CLASS = 4
+"""Characters of a class such as `[345]` that is taken for alternatives."""
 
 _GROUP = re.compile(r"((?<!\\)(?:\\\\)*)\(\?P<(\w+)>")
 _AGAIN = "__again"
@@ -85,8 +87,20 @@ def required(pattern: str) -> tuple[str, ...]:
         found = _sequence(tree(pattern))
     except (re.error, RecursionError, OverflowError, ImportError):
         return ()
-    clauses = [*found.clauses, *([found.exact] if found.exact else [])]
-    return max((clause for clause in clauses if _usable(clause)), key=_worth, default=())
+    return max((clause for clause in _clauses(found) if _usable(clause)), key=_worth, default=())
+
+
+def surest_literal(pattern: str) -> int:
+    """Length of the literal that a match contains at the least, by the strictest of the pattern's demands.
+
+    A character beyond ASCII counts twice: three Chinese characters say more than four letters.
+    """
+    try:
+        found = _sequence(tree(pattern))
+    except (re.error, RecursionError, OverflowError, ImportError):
+        return 0
+    weights = [[len(t) + sum(not c.isascii() for c in t) for t in clause] for clause in _clauses(found) if clause]
+    return max(map(min, weights), default=0)
 
 
 def alternatives(pattern: str) -> tuple[str, ...] | None:
@@ -124,24 +138,24 @@ def certain_groups(pattern: str) -> frozenset[str]:
     """Names of the groups that take part in every match."""
     parsed = tree(pattern)
     names = {number: name.split(_AGAIN)[0] for name, number in parsed.state.groupdict.items()}
-    return frozenset(names[number] for number in _taking_part(parsed) if number in names)
+    return frozenset(_taking_part(parsed, names))
 
 
-def _taking_part(parsed: Iterable[tuple[Any, Any]]) -> set[int]:
-    """Numbers of the groups that take part whenever this part of a pattern matches."""
-    found: set[int] = set()
+def _taking_part(parsed: Iterable[tuple[Any, Any]], names: dict[int, str]) -> set[str]:
+    """The groups that take part whenever this part of a pattern matches."""
+    found: set[str] = set()
     for op, value in parsed:
-        name = str(op)
-        if name == "SUBPATTERN":
-            found |= _taking_part(value[3]) | ({value[0]} if value[0] is not None else set())
-        elif name == "ATOMIC_GROUP":
-            found |= _taking_part(value)
-        elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and value[0] > 0:
-            found |= _taking_part(value[2])
-        elif name == "ASSERT":
-            found |= _taking_part(value[1])
-        elif name == "BRANCH":
-            found |= set.intersection(*(_taking_part(branch) for branch in value[1]))
+        kind = str(op)
+        if kind == "SUBPATTERN":
+            found |= _taking_part(value[3], names) | ({names[value[0]]} if value[0] in names else set())
+        elif kind == "ATOMIC_GROUP":
+            found |= _taking_part(value, names)
+        elif kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and value[0] > 0:
+            found |= _taking_part(value[2], names)
+        elif kind == "ASSERT":
+            found |= _taking_part(value[1], names)
+        elif kind == "BRANCH":
+            found |= set.intersection(*(_taking_part(branch, names) for branch in value[1]))
     return found
 
 
@@ -214,14 +228,11 @@ def _only_literals(members: Sequence[tuple[Any, Any]]) -> bool:
 
 
 def _literal(codes: Sequence[int]) -> _Found:
-    """A character, or a class such as `[Aa]` whose members fold to one character."""
-    folded = {normalize(chr(code)) for code in codes}
-    if len(folded) != 1:
-        return _ANYTHING
-    (character,) = folded
+    """A character, or a small class such as `[Aa]` or `[345]`."""
+    folded = tuple(dict.fromkeys(normalize(chr(code)) for code in codes))
     # Beyond ASCII only characters without case are kept: folding them is not the same in every context.
-    safe = len(character) == 1 and (character.isascii() or character.upper() == character)
-    return _Found((character,)) if safe and all(chr(c).isascii() or chr(c) == character for c in codes) else _ANYTHING
+    plain_ones = all(chr(code).isascii() or chr(code).lower() == chr(code).upper() for code in codes)
+    return _Found(folded) if plain_ones and len(folded) <= LARGEST_CLASS else _ANYTHING
 
 
 def _branches(found: Sequence[_Found]) -> _Found:
@@ -232,8 +243,7 @@ def _branches(found: Sequence[_Found]) -> _Found:
             return _Found(texts)
     joined: list[str] = []
     for branch in found:
-        clauses = [*branch.clauses, *([branch.exact] if branch.exact else [])]
-        best = max((clause for clause in clauses if _usable(clause)), key=_worth, default=None)
+        best = max((clause for clause in _clauses(branch) if _usable(clause)), key=_worth, default=None)
         if best is None:
             return _ANYTHING
         joined.extend(best)
@@ -251,10 +261,15 @@ def _repeat(least: int, most: int, inner: _Found) -> _Found:
     return _Found(None, (*inner.clauses, *([inner.exact] if inner.exact else [])))
 
 
+def _clauses(found: _Found) -> list[tuple[str, ...]]:
+    """All that is known to be contained; exact texts are one more clause."""
+    return [*found.clauses, *([found.exact] if found.exact else [])]
+
+
 def _usable(clause: tuple[str, ...]) -> bool:
     return 0 < len(clause) <= MOST_ALTERNATIVES and all(len(text) >= SHORTEST_LITERAL for text in clause)
 
 
 def _worth(clause: tuple[str, ...]) -> float:
     """Longer literals and fewer of them filter better."""
-    return min(min(len(text), 24) for text in clause) - 1.5 * (len(clause) - 1)
+    return min(min(len(text), 24) for text in clause) - 0.6 * (len(clause) - 1)

@@ -1,0 +1,223 @@
+"""Finds patterns that take time out of proportion on some text: by their shape, and by trying texts made to hurt.
+
+    danger(r"(\\w+\\s*)+:") == "a repetition inside a repetition can split the same text in many ways: …"
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from diagnoser.catalogue.patterns import tree
+
+TRIAL_BUDGET = 0.05
+"""Seconds that a pattern may take on one attack text; sane patterns take well below a millisecond."""
+ATTACK_LENGTH = 3_000
+"""Characters of an attack text: a quadratic pattern stays inside the budget, a cubic or exponential one does not."""
+MOST_ATTACKS = 24
+
+_REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
+_UNBOUNDED = 1_000
+"""A repetition that allows this many turns counts as endless."""
+
+
+def danger(pattern: str, length: int = ATTACK_LENGTH) -> str | None:
+    """Why a pattern must not be used on texts of up to so many characters, or None."""
+    parsed = tree(pattern)
+    shape = _nested(parsed)
+    if shape:
+        return shape
+    slow = _slow_text(pattern, parsed, length)
+    if slow is not None:
+        return f"takes more than {TRIAL_BUDGET * 1000:.0f} ms on a text of {length} characters such as {slow!r}…"
+    return None
+
+
+def _nested(parsed: Iterable[tuple[Any, Any]], around: bool = False) -> str | None:
+    """A repetition of something that itself repeats without a fixed end: `(a+)+`, `(\\w+\\s*)*`, `(a|aa)+`."""
+    for op, value in parsed:
+        name = str(op)
+        if name in _REPEATS and _endless(value):
+            inner = value[2]
+            if around and _may_follow_itself(inner):
+                return "a repetition inside a repetition splits the same text in many ways: use one, or a separator"
+            found = _nested(inner, around=not _separated(inner))
+            if found is None and _ambiguous_branch(inner):
+                found = "the alternatives inside a repetition can start with the same character: factor it out"
+        else:
+            found = next((text for part in _parts(name, value) if (text := _nested(part, around))), None)
+        if found:
+            return found
+    return None
+
+
+def _endless(value: Sequence[Any]) -> bool:
+    return int(value[1]) >= _UNBOUNDED
+
+
+def _parts(name: str, value: Any) -> Iterator[Any]:
+    """The pieces of an item that are sequences themselves."""
+    if name == "SUBPATTERN":
+        yield value[3]
+    elif name == "BRANCH":
+        yield from value[1]
+    elif name in (*_REPEATS, "POSSESSIVE_REPEAT"):
+        yield value[2]
+    elif name in ("ASSERT", "ASSERT_NOT"):
+        yield value[1]
+    elif name == "ATOMIC_GROUP":
+        yield value
+
+
+def _may_follow_itself(inner: Any) -> bool:
+    return bool(_characters(inner))
+
+
+def _separated(inner: Any) -> bool:
+    """Whether each turn of a repetition starts or ends with a literal that the rest of it can't match: `(?:,\\w+)*`."""
+    items = list(inner)
+    if len(items) == 1 and str(items[0][0]) == "SUBPATTERN":
+        return _separated(items[0][1][3])
+    for fixed, rest in ((items[:1], items[1:]), (items[-1:], items[:-1])):
+        if fixed and str(fixed[0][0]) == "LITERAL" and rest and chr(fixed[0][1]) not in _characters(rest):
+            return True
+    return False
+
+
+def _ambiguous_branch(inner: Any) -> bool:
+    """Whether two alternatives directly inside a repetition can start with the same character."""
+    for op, value in inner:
+        if str(op) == "SUBPATTERN":
+            if _ambiguous_branch(value[3]):
+                return True
+        elif str(op) == "BRANCH":
+            starts = [_characters(list(branch)[:1]) for branch in value[1]]
+            for number, first in enumerate(starts):
+                if any(first & other for other in starts[number + 1 :]):
+                    return True
+    return False
+
+
+_ALPHABET = [chr(code) for code in range(9, 127) if code not in range(14, 32)] + ["é", "中"]
+
+
+def _characters(parsed: Iterable[tuple[Any, Any]]) -> set[str]:
+    """Characters of a test alphabet that some item of a sequence can match."""
+    found: set[str] = set()
+    for op, value in parsed:
+        name = str(op)
+        if name == "LITERAL":
+            found.add(chr(value))
+        elif name == "NOT_LITERAL":
+            found |= set(_ALPHABET) - {chr(value)}
+        elif name == "ANY":
+            found |= set(_ALPHABET) - {"\n"}
+        elif name == "IN":
+            found |= _class(value)
+        else:
+            for part in _parts(name, value):
+                found |= _characters(part)
+    return found
+
+
+def _class(members: Sequence[tuple[Any, Any]]) -> set[str]:
+    """Characters of the test alphabet in a class such as `[\\w.]`."""
+    import re
+
+    found: set[str] = set()
+    negated = False
+    kinds = {"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w"}
+    for op, value in members:
+        name = str(op)
+        if name == "NEGATE":
+            negated = True
+        elif name == "LITERAL":
+            found.add(chr(value))
+        elif name == "RANGE":
+            found |= {character for character in _ALPHABET if value[0] <= ord(character) <= value[1]}
+        elif name == "CATEGORY":
+            kind = str(value).removeprefix("CATEGORY_")
+            wanted = kinds.get(kind.removeprefix("NOT_"), ".")
+            inside = {character for character in _ALPHABET if re.match(wanted, character)}
+            found |= set(_ALPHABET) - inside if kind.startswith("NOT_") else inside
+    return set(_ALPHABET) - found if negated else found
+
+
+def _slow_text(pattern: str, parsed: Any, length: int) -> str | None:
+    """The start of an attack text on which the pattern takes too long."""
+    import regex
+
+    compiled = regex.compile(pattern, regex.V0)
+    for attack in attacks(parsed, length):
+        start = time.perf_counter()
+        try:
+            compiled.search(attack, timeout=TRIAL_BUDGET * 4)
+        except TimeoutError:
+            return attack[:40]
+        if time.perf_counter() - start > TRIAL_BUDGET and _still_slow(compiled, attack):
+            return attack[:40]
+    return None
+
+
+def _still_slow(compiled: Any, attack: str) -> bool:
+    """A second look: the machine may have been busy during the first."""
+    for _ in range(2):
+        start = time.perf_counter()
+        try:
+            compiled.search(attack, timeout=TRIAL_BUDGET * 4)
+        except TimeoutError:
+            continue
+        if time.perf_counter() - start <= TRIAL_BUDGET:
+            return False
+    return True
+
+
+def attacks(parsed: Any, length: int = ATTACK_LENGTH) -> Iterator[str]:
+    """Texts that start like a match, go on with what the repetitions like, and never end like one."""
+    seen: set[str] = set()
+    pumps = list(dict.fromkeys([*_pumps(parsed), "a", " ", "0", "("]))
+    for prefix in ("", _example(parsed)):
+        for pump in pumps:
+            text = (prefix + pump * (length // max(1, len(pump))))[:length] + "\x00"
+            if text not in seen and len(seen) < MOST_ATTACKS:
+                seen.add(text)
+                yield text
+
+
+def _pumps(parsed: Iterable[tuple[Any, Any]], before: str = "") -> Iterator[str]:
+    """For each endless repetition a text that it takes again and again, alone and with what leads up to it."""
+    start = before
+    for op, value in parsed:
+        name = str(op)
+        if name in (*_REPEATS, "POSSESSIVE_REPEAT") and _endless(value):
+            pump = _example(value[2]) or "a"
+            yield pump
+            if start:
+                yield start[-40:] + pump
+        for part in _parts(name, value):
+            yield from _pumps(part, start)
+        start += _example([(op, value)])
+
+
+def _example(parsed: Iterable[tuple[Any, Any]]) -> str:
+    """A short text that the items match, roughly."""
+    text = ""
+    for op, value in parsed:
+        name = str(op)
+        if name == "LITERAL":
+            text += chr(value)
+        elif name in ("ANY", "NOT_LITERAL"):
+            text += "a"
+        elif name == "IN":
+            options = _class(value)
+            text += next((character for character in "a0 -_.,:/" if character in options), min(options, default="a"))
+        elif name == "SUBPATTERN":
+            text += _example(value[3])
+        elif name == "ATOMIC_GROUP":
+            text += _example(value)
+        elif name == "BRANCH":
+            text += _example(value[1][0])
+        elif name in (*_REPEATS, "POSSESSIVE_REPEAT"):
+            text += _example(value[2]) * max(1, min(int(value[0]), 64))
+    return text
