@@ -46,6 +46,10 @@ MAX_HITS = 64
 """Records kept for one log condition."""
 MAX_TEXT = 16 * 1024
 """Characters of a record that log conditions see."""
+MAX_VARIANTS = 8
+"""Blocks that differ by numbers alone are looked at this often, then only counted."""
+MAX_SHAPES = 20_000
+"""Different shapes of blocks remembered at once."""
 _LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
 
 
@@ -59,6 +63,17 @@ class Analysis(NamedTuple):
     notes: tuple[str, ...]
 
 
+class _Shape:
+    """What is known of blocks that differ by numbers alone."""
+
+    __slots__ = ("kept", "moment", "seen")
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.moment = False
+        self.kept: list[object] = []
+
+
 class Pipeline:
     """Feed lines, then finish. One instance per run."""
 
@@ -70,6 +85,8 @@ class Pipeline:
         self._facts = FactReader()
         self._moments: list[Moment] = []
         self._failures: dict[object, Failure] = {}
+        self._counts: dict[object, int] = {}
+        self._shapes: dict[object, _Shape] = {}
         self._marks: dict[object, frozenset[str]] = {}
         self._hits: dict[Any, list[Any]] = {}
         self._order = 0
@@ -100,10 +117,10 @@ class Pipeline:
     def finish(self) -> Analysis:
         """Matches all failures and joins them to incidents. May be called again after more lines."""
         self.flush()
-        found = list(self._failures.values())
+        found = [failure._replace(count=self._counts[key]) for key, failure in self._failures.items()]
         cases = [
-            Case(failure, tuple(self._match(failure)), self._marks.get(key, frozenset()))
-            for key, failure in self._failures.items()
+            Case(failure, tuple(self._match(failure)), marks)
+            for failure, marks in zip(found, self._marks.values(), strict=True)
         ]
         cases = [
             case for case in cases if case.matches or case.failure.kind != "message" or case.failure.level in _LOUD
@@ -118,10 +135,6 @@ class Pipeline:
 
     def _record(self, record: LogRecord) -> None:
         self._order += 1
-        self._facts.feed(record)
-        moment = moment_of(record, self._order)
-        if moment is not None:
-            self._moment(moment)
         key = self._streams.feed(record)
         assembler = self._assemblers.pop(key, None) or Assembler()
         self._assemblers[key] = assembler
@@ -142,22 +155,51 @@ class Pipeline:
         self._moments.append(moment)
 
     def _block(self, block: Block) -> None:
-        found = failures(block)
-        text = _text(block)
+        """Looks at a block; one that differs from many before it by numbers alone is only counted."""
         first = block.records[0]
-        if found:
-            hits = self.catalogue.scan(found[0].header) if found[0].header else ()
-            if found[0].kind != "exception":
-                hits = self.catalogue.scan(text)
-        else:
-            hits = self.catalogue.scan(text)
+        text = _text(block)
+        key = (self._run, first.source, first.process, first.level, text.encode("utf-8", "surrogatepass").translate(None, b"0123456789"))
+        shape = self._shapes.get(key)
+        if shape is not None and shape.seen >= MAX_VARIANTS:
+            if shape.moment:
+                self._moments_of(block)
+            for kept in shape.kept:
+                self._counts[kept] += first.repeated
+            return
+        moment = self._moments_of(block)
+        for record in block.records:
+            self._facts.feed(record)
+        kept_keys = self._failures_of(block, text)
+        if shape is None:
+            if len(self._shapes) >= MAX_SHAPES:
+                self._shapes.clear()
+            shape = self._shapes[key] = _Shape()
+        shape.seen += 1
+        shape.moment = shape.moment or moment
+        shape.kept = kept_keys
+
+    def _moments_of(self, block: Block) -> bool:
+        """Notes the moments that the block marks; True when it marks one."""
+        marked = False
+        for offset, record in enumerate(block.records[:50]):
+            moment = moment_of(record, block.order + offset)
+            if moment is not None:
+                self._moment(moment)
+                marked = True
+        return marked
+
+    def _failures_of(self, block: Block, text: str) -> list[object]:
+        """Keeps the failures of a block and the log conditions that it satisfies."""
+        found = failures(block)
+        first = block.records[0]
+        spoken = text if not found or found[0].kind != "exception" else found[0].header
+        hits = self.catalogue.scan(spoken) if spoken else ()
         for hit in hits:
             self._hit(hit, first, block.order)
         marks = frozenset(hit[0] for hit in hits)
-        for failure in found:
-            self._keep(failure, marks)
         if not found and (first.level in _LOUD or marks):
-            self._keep(_message(block, text), marks)
+            found = [_message(block, text)]
+        return [key for failure in found if (key := self._keep(failure, marks)) is not None]
 
     def _hit(self, hit: Any, record: LogRecord, order: int) -> None:
         from diagnoser.catalogue import RecordHit
@@ -168,19 +210,20 @@ class Pipeline:
         else:
             kept[-1] = RecordHit(record, order)
 
-    def _keep(self, failure: Failure, marks: frozenset[str]) -> None:
-        """Keeps one of each different failure of a process and a run, with how often it came."""
+    def _keep(self, failure: Failure, marks: frozenset[str]) -> object | None:
+        """Keeps one of each different failure of a process and a run, with how often it came; returns its key."""
         process = failure.process
         place = (failure.source, process.host, process.pod, process.pid or process.name or process.role)
-        key = (self._run, place, failure.fingerprint, failure.level, mask(failure.header)[:200])
-        known = self._failures.get(key)
-        if known is not None:
-            self._failures[key] = known._replace(count=known.count + failure.count)
+        what = failure.text if failure.kind == "message" else failure.fingerprint
+        key = (self._run, place, what, failure.level, mask(failure.header)[:200])
+        if key in self._failures:
+            self._counts[key] += failure.count
         elif len(self._failures) < MAX_FAILURES:
-            self._failures[key] = failure
-            self._marks[key] = marks
+            self._failures[key], self._marks[key], self._counts[key] = failure, marks, failure.count
         else:
             self._dropped += 1
+            return None
+        return key
 
     def _match(self, failure: Failure) -> list[Match]:
         return self.catalogue.match(failure, self._facts.facts, self._hits)

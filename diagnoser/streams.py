@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 from diagnoser.model import LogRecord, Process
 
-REPEATING_FORMATS = frozenset({"vllm", "vllm-json", "ray", "torchrun", "torch-rank", "json", "vllm-old"})
+_REPEATING = frozenset({"vllm", "json"})
 """Formats that put their prefix on every line of a record, so that a bare line can't continue one."""
+_NATIVE = frozenset({"glog", "nccl", "kernel"})
+"""Formats of native code, whose records have one line."""
 _CALM = frozenset({"DEBUG", "INFO", "TRACE"})
 
 
@@ -41,7 +43,7 @@ class Streams:
                 return self._continues.get(place) or StreamKey(record.source, place[1:], "bare")
             return StreamKey(record.source, (place[1:], writer), "raw")
         key = StreamKey(record.source, (place[1:], writer or record.format), "log")
-        if record.format not in REPEATING_FORMATS and record.format not in ("glog", "torch", "nccl"):
+        if record.format not in _REPEATING and record.format not in _NATIVE:
             opens = record.level not in _CALM or "Traceback (most recent call last)" in record.body
             self._continues[place] = key if opens else None
         return key

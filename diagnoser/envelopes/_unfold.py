@@ -28,7 +28,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 def unfold(body: str) -> list[str]:
     """The lines that the body stands for; the body alone when it is one line."""
-    if "\\n" in body and _pattern("literal").search(body):
+    if "\\n" in body and HEADER in body and _pattern("literal").search(body):  # without a header it may be source text
         lines = [_unquoted(line) for line in _pattern("newline").split(body)]
         while len(lines) > 1 and not lines[-1].strip("'\") }]"):
             lines.pop()

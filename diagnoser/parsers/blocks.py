@@ -70,7 +70,7 @@ class Assembler:
     def _feed_record(self, record: LogRecord, order: int) -> list[Block]:
         key = (record.level, record.site, record.time, record.process)
         done: list[Block] = []
-        if key != self._key or self._repeats(record.body):
+        if key != self._key or not self._same_record(record) or self._repeats(record.body):
             done = self._flush()
             self._start(record, order)
             self._key = key
@@ -81,6 +81,10 @@ class Assembler:
             if python.HEADER in record.body:
                 self._state = "frames"
         return done
+
+    def _same_record(self, record: LogRecord) -> bool:
+        """True for formats that repeat their prefix on each line, so that equal prefixes mean one record."""
+        return record.format == "vllm" or record.format == "json" and record.line == self._records[-1].line
 
     def _repeats(self, body: str) -> bool:
         """True when the line opens the same kind of record again (a flood of one message)."""
