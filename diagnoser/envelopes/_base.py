@@ -13,6 +13,9 @@ Kind = Literal["collector", "process", "record"]
 ANY_HEAD = ""
 """Value of `Envelope.heads` for an envelope that may begin with any character."""
 
+LAST = 99
+"""Order of an envelope that takes any text for a prefix: it proves nothing about what stands before it."""
+
 DIGITS = "0123456789"
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from diagnoser.envelopes._base import Envelope, Peeling
+from diagnoser.envelopes._base import LAST, Envelope, Peeling
 from diagnoser.envelopes._discovery import compiled, envelopes_for
 from diagnoser.envelopes._glue import split_glued
 from diagnoser.envelopes._memory import Memory
@@ -129,7 +129,7 @@ class Peeler:
     def _claim(self, peeling: Peeling) -> bool:
         """Take one envelope off; False when none fits."""
         text = peeling.text
-        if not text:
+        if not text or text.startswith(_KNOWN_TEXT):
             return False
         for envelope in envelopes_for(text[0]):
             if envelope.needle and text.find(envelope.needle, 0, _SCAN) < 0:
@@ -162,7 +162,7 @@ class Peeler:
         if text.startswith(_KNOWN_TEXT) or _EXCEPTION.match(text):
             return True
         for envelope in envelopes_for(text[:1]) if text else ():
-            if envelope.confirm or (envelope.needle and text.find(envelope.needle, 0, _SCAN) < 0):
+            if envelope.confirm or envelope.order == LAST or (envelope.needle and text.find(envelope.needle, 0, _SCAN) < 0):
                 continue
             match = compiled(envelope.pattern).match(text)
             if match is not None and envelope.peel(match, Peeling(text)) is not False:

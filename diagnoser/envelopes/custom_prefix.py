@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from diagnoser.envelopes._base import ANY_HEAD, Envelope, Peeling
+from diagnoser.envelopes._base import ANY_HEAD, LAST, Envelope, Peeling
 from diagnoser.envelopes.vllm import CUSTOM, PROCESS, RECORD
 
 
@@ -20,7 +20,7 @@ def peel_custom_prefix(match: re.Match[str], peeling: Peeling) -> bool | None:
 ENVELOPE = Envelope(
     name="custom-prefix",
     kind="collector",
-    order=99,
+    order=LAST,
     heads=ANY_HEAD,
     needle=".py:",
     pattern=rf"[^'\"`]{{1,80}}?[ |>](?=(?:{PROCESS} ){{0,12}}(?:{CUSTOM})?{RECORD})",

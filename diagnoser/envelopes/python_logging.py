@@ -69,6 +69,6 @@ ENVELOPE = Envelope(
         "[2025-03-14 10:20:30 +0000] [77] [ERROR] Exception in worker process",
         "[2025-03-14 10:20:30,123] ERROR in app: boom",
         "ERROR:pkg.mod:boom",
-        "ERROR 2025-03-14 10:20:30,123 [app.py:12] boom",
+        "ERROR 2025-03-14 10:20:30,123 boom",
     ),
 )
