@@ -19,7 +19,7 @@ from diagnoser.model import (
     Report,
     Symptom,
 )
-from diagnoser.render._plain import one_line
+from diagnoser.render._plain import cut_end, one_line
 
 UNNAMED = "an unnamed process"
 
@@ -49,23 +49,19 @@ _FACT_LABELS = {
     "vllm_version": "vLLM",
     "sglang_version": "SGLang",
     "mooncake_version": "Mooncake",
-    "lmcache_version": "LMCache",
     "ray_version": "Ray",
     "torch_version": "torch",
     "cuda_version": "CUDA",
     "nccl_version": "NCCL",
     "driver_version": "driver",
     "python_version": "Python",
-    "gpu": "",
-    "gpu_name": "",
+    "device": "",
     "model": "",
     "tensor_parallel_size": "TP",
     "pipeline_parallel_size": "PP",
     "data_parallel_size": "DP",
     "expert_parallel_size": "EP",
     "decode_context_parallel_size": "DCP",
-    "world_size": "world size",
-    "nnodes": "nodes",
     "quantization": "quantization",
     "dtype": "dtype",
     "max_model_len": "max_model_len",
@@ -73,6 +69,8 @@ _FACT_LABELS = {
     "kv_connector": "KV connector",
 }
 """Facts that a reader wants at a glance, in the order they are shown, with what stands before the value."""
+_UNSAID = ("1", "None", "none", "False", "auto")
+"""Values of a fact that are not worth a word in the short list."""
 
 
 def process_label(process: Process) -> str:
@@ -140,6 +138,14 @@ def type_label(type_name: str | None, message: str) -> str:
     return f"{name}: {first}" if name and first else name or first or "no message"
 
 
+def said(failure: Failure) -> str:
+    """The failure in the log's own words: `type: message` for an exception, as Python prints it."""
+    message = failure.message.strip("\n")
+    if failure.kind != "exception" or not failure.type:
+        return message or failure.type or ""
+    return f"{failure.type}: {message}" if message else failure.type
+
+
 def headline(incident: Incident) -> str:
     """What failed first and in which process, in one line without the message."""
     root = incident.root
@@ -170,12 +176,17 @@ def nothing_words(report: Report) -> str:
 
 def unknown_steps(incident: Incident, report: Report) -> tuple[Remedy, ...]:
     """What a reader can do about a failure that no rule explains."""
-    if incident.root.frames:
-        read = Remedy("Read the traceback below from its last line up: the last call is where it failed.")
-    else:
-        read = Remedy("Read the log around the line named above; the lines just before it matter most.")
-    upstream = "Report it to the project it belongs to; this writes the text of the report:"
-    return (read, Remedy(upstream, run=_issue_command(report)))
+    root = incident.root
+    words = one_line(root.message[:500].strip().split("\n", 1)[0])
+    if len(words) < 12 and root.frame:  # too short to search for
+        words = one_line(root.frame.code or f"{root.type} {root.frame.function}")
+    search = cut_end(words, 120).replace("`", "'")
+    package = root.frame.file.split("/", 1)[0] if root.frame and not root.frame.file.startswith(("/", "<")) else ""
+    where = f"the issues of {one_line(package)}" if package else "the issues of the project that raised it"
+    return (
+        Remedy(f"Search {where} for `{search}`." if search else "Read the log just before the line named above."),
+        Remedy("If nobody has reported it, do; this writes the text of the report:", run=_issue_command(report)),
+    )
 
 
 def _issue_command(report: Report) -> str | None:
@@ -210,7 +221,7 @@ def fact_words(facts: Iterable[tuple[str, Fact]]) -> tuple[str, ...]:
     for name, label in _FACT_LABELS.items():
         if name in values:
             value = one_line(str(values[name]))
-            if len(value) <= 80:
+            if len(value) <= 80 and (value not in _UNSAID or name == "tensor_parallel_size"):
                 found.append(f"{label} {value}".strip())
     return tuple(found)
 

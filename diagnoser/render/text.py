@@ -13,6 +13,7 @@ from diagnoser.render import RenderOptions
 from diagnoser.render._frames import fold_frames
 from diagnoser.render._page import Page
 from diagnoser.render._plain import columns, cut_end, one_line, wrap
+from diagnoser.render._sources import with_short_sources
 from diagnoser.render._words import (
     CONFIDENCE,
     IMPACT,
@@ -33,6 +34,7 @@ from diagnoser.render._words import (
     process_list,
     redaction_words,
     root_place,
+    said,
     type_label,
     unknown_steps,
 )
@@ -45,7 +47,7 @@ def render(report: Report, options: RenderOptions) -> str:
     """The report in lines of `options.width` columns; commands and links are never broken."""
     if options.verbosity < 0:
         return "".join(line + "\n" for line in _quiet(report))
-    page = Page(options)
+    report, page = with_short_sources(report), Page(options)
     if report.findings:
         _findings(page, report.findings)
     elif not report.incidents:
@@ -137,9 +139,8 @@ def _failure(page: Page, incident: Incident) -> None:
         page.prose(f"Nearest to it: {headline(incident)}", hanging="  ", meaning="heading")
     else:
         page.prose(f"{headline(incident)}: {IMPACT[incident.impact]}", hanging="  ", meaning="failure")
-    message = root.message.strip("\n")
-    if message:
-        page.log(f"{root.type}: {message}" if root.kind == "exception" else message, "  ")
+    if root.message.strip():
+        page.log(said(root), "  ")
     for note in (root.exception.notes if root.exception else ())[: None if page.verbose else 3]:
         page.log(note, "  note: ")
     if root.frame:
