@@ -118,6 +118,9 @@ def _wording(rule: Rule) -> Iterator[Note]:
         yield "title", f"longer than {LONGEST_TITLE} characters"
     if rule.title.endswith("."):
         yield "title", "is a headline: no full stop at its end"
+    for key, text in _all_texts(rule):
+        if text and "TODO" in text:
+            yield key, "is still to be written"
     for number, reference in enumerate(rule.references):
         if not re.fullmatch(r"https://[^\s/]+\.[^\s]+", reference.url):
             yield f"reference[{number}].url", f"{reference.url!r} is no https:// address"
@@ -220,12 +223,16 @@ def _captures(condition: Condition) -> tuple[frozenset[str], frozenset[str]]:
     return names, frozenset(name for pattern in given for name in patterns.certain_groups(pattern))
 
 
+def _all_texts(rule: Rule) -> Iterator[tuple[str, str | None]]:
+    """Every text that a report can show, with its key."""
+    yield from (("title", rule.title), ("cause", rule.cause), ("fetch", rule.fetch))
+    for number, remedy in enumerate(rule.remedies):
+        yield from ((f"remedy[{number}].{name}", getattr(remedy, name)) for name in _STEPS)
+
+
 def _templates(rule: Rule) -> Iterator[tuple[str, str]]:
     """Every text with template syntax, with its key."""
-    texts = [("cause", rule.cause), ("fetch", rule.fetch), ("title", rule.title)]
-    for number, remedy in enumerate(rule.remedies):
-        texts += [(f"remedy[{number}].{name}", getattr(remedy, name)) for name in _STEPS]
-    for key, text in texts:
+    for key, text in _all_texts(rule):
         if text and any(opening in text for opening in ("{{", "{%", "{#")):
             yield key, text
 

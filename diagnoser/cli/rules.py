@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from diagnoser.errors import RuleError, UsageError
 
 if TYPE_CHECKING:
     from diagnoser.catalogue import Catalogue
-    from diagnoser.model import Rule
+    from diagnoser.model import Failure, Rule
 
 _DIRECTORIES = click.option("--rules", "directories", multiple=True, metavar="DIR", help="Also use the rules of DIR.")
 _FAMILY = click.option("--family", multiple=True, metavar="NAME", help="Only rules of this family; may be repeated.")
@@ -104,6 +105,107 @@ def lint_rules(directories: Sequence[str], family: Sequence[str], rule_ids: Sequ
     return 2 if errors else 0
 
 
+@rules.command("new")
+@click.option("--from", "log", required=True, metavar="LOG", help="The log of the crash; - reads standard input.")
+@click.option("--id", "rule_id", metavar="ID", help="The rule's id; made from the failure's words unless given.")
+@click.option("--family", metavar="NAME", help="The rule's family; guessed unless given.")
+@click.option("--rules", "directories", multiple=True, metavar="DIR", help="Also use the rules of DIR.")
+@click.option("--output", "-o", metavar="DIR", default=".", help="Where to write <id>.toml; - prints it.")
+def new_rule(log: str, rule_id: str | None, family: str | None, directories: Sequence[str], output: str) -> int:
+    """Draft a rule from the crash in a log: conditions, a sample and a near miss; the texts are left to you."""
+    from diagnoser.catalogue.draft import draft
+
+    catalogue = _catalogue(directories)
+    failure, lines, known = _root_of(log, catalogue)
+    if known:
+        print(f"note: {known} already explains this failure", file=sys.stderr)
+    identifier, text = draft(failure, _excerpt(failure, lines), rule_id=rule_id, family=family)
+    problem = _refused(identifier, text)
+    if problem:
+        raise problem
+    if output == "-":
+        sys.stdout.write(text)
+        return 0
+    path = os.path.join(output, f"{identifier}.toml")  # noqa: PTH118
+    if os.path.exists(path):  # noqa: PTH110
+        raise UsageError(f"{path} exists; give another --id")
+    from diagnoser.writing import write_atomically
+
+    os.makedirs(output, exist_ok=True)  # noqa: PTH103
+    write_atomically(path, text)
+    print(f"wrote {path}: replace each TODO, then run")
+    print(f"  diagnose rules lint --rules {output} {identifier}")
+    print(f"  diagnose rules test --rules {output} {identifier}")
+    return 0
+
+
+@rules.command("export")
+@_DIRECTORIES
+@click.option("--output", "-o", required=True, metavar="DIR", help="Folder to write to; created if needed.")
+@click.option("--mkdocs", is_flag=True, help="Write an MkDocs project: mkdocs.yml and docs/.")
+def export_rules(directories: Sequence[str], output: str, mkdocs: bool) -> int:
+    """Write one runbook page per rule (Markdown) and an index."""
+    from diagnoser.catalogue.export import documents
+    from diagnoser.writing import write_atomically
+
+    catalogue = _catalogue(directories)
+    files = documents(catalogue.rules, mkdocs=mkdocs)
+    for name, content in files.items():
+        path = os.path.join(output, name)  # noqa: PTH118
+        try:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)  # noqa: PTH103, PTH120
+        except OSError as error:
+            raise UsageError(f"{output}: {error.strerror or error}") from None
+        write_atomically(path, content)
+    print(f"wrote {len(files)} files to {output}")
+    return 2 if catalogue.errors else 0
+
+
+@rules.command("schema")
+def print_schema() -> None:
+    """Print the JSON Schema of rule files, for editors."""
+    import json
+
+    from diagnoser.catalogue.schema import schema
+
+    print(json.dumps(schema(), indent=2))
+
+
+def _root_of(log: str, catalogue: Catalogue) -> tuple[Failure, list[str], str | None]:
+    """The failure that a log is about, the log's lines, and the rule that explains it already, if one does."""
+    from diagnoser.pipeline import analyse
+    from diagnoser.sources import open_sources, text_source
+
+    sources, problems = open_sources([log], skip=False)
+    if problems:
+        raise problems[0]
+    lines: list[str] = []
+    for source in sources:
+        lines += [raw.text for raw in source.lines()]
+    report = analyse([text_source("\n".join(lines), log)], catalogue)
+    if not report.incidents:
+        raise UsageError(f"{log}: no failure found in it ({report.verdict})")
+    incident = report.incidents[0]
+    known = incident.diagnoses[0].rule if incident.diagnoses else None
+    return incident.root, lines, known
+
+
+def _excerpt(failure: Failure, lines: Sequence[str]) -> list[str]:
+    """The lines of a failure without secrets."""
+    from diagnoser.redaction import Redactor
+
+    redactor = Redactor()
+    return [redactor.text(line, False) for line in lines[max(0, failure.line - 1) : failure.end_line]]
+
+
+def _refused(identifier: str, text: str) -> RuleError | None:
+    """Why a drafted file would not load: an id that the user gave, say."""
+    from diagnoser.catalogue.loader import load_text
+
+    _, errors = load_text(text, f"{identifier}.toml")
+    return errors[0] if errors else None
+
+
 def _catalogue(directories: Sequence[str], *, quiet: bool = False) -> Catalogue:
     """The catalogue with further directories; files that can't be used are named on standard error."""
     from diagnoser.catalogue import Catalogue
@@ -136,8 +238,6 @@ def _own_errors(catalogue: Catalogue, directories: Sequence[str]) -> list[RuleEr
 
 
 def _inside(path: str, directories: Sequence[str]) -> bool:
-    import os
-
     return any(os.path.abspath(path).startswith(os.path.abspath(directory)) for directory in directories)  # noqa: PTH100
 
 
