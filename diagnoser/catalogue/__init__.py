@@ -7,6 +7,6 @@
 from __future__ import annotations
 
 from diagnoser.catalogue.catalogue import Catalogue
-from diagnoser.catalogue.matcher import LogHit, RecordHit
+from diagnoser.catalogue.subjects import LogHit, RecordHit
 
 __all__ = ["Catalogue", "LogHit", "RecordHit"]

@@ -8,22 +8,19 @@ from typing import Any
 
 from diagnoser.catalogue import index as compact
 from diagnoser.catalogue.index import Head, Test
-from diagnoser.catalogue.matcher import (
-    Context,
-    Held,
-    LogHit,
-    RecordHit,
-    contradicted,
-    holds,
-    literal_in,
-    normalized_places,
-    ordered,
-    own_text,
-    subjects,
-)
+from diagnoser.catalogue.matcher import Held, contradicted, holds, ordered
 from diagnoser.catalogue.prefilter import Prefilter
 from diagnoser.catalogue.search import Searcher, normalize
 from diagnoser.catalogue.store import Shelf, open_shelf, prebuilt, read_shelf
+from diagnoser.catalogue.subjects import (
+    Context,
+    LogHit,
+    RecordHit,
+    literal_in,
+    normalized_places,
+    own_text,
+    subjects,
+)
 from diagnoser.errors import RuleError, RuleErrors
 from diagnoser.model import Facts, Failure, LogRecord, Match, Rule
 

@@ -87,9 +87,9 @@ def draft(
 def near_miss(failure: Failure, lines: Sequence[str]) -> list[str]:
     """The sample with another text where the failure's own stood."""
     found = failure.exception
-    texts = [part for part in (failure.message or failure.text).split("\n") if part.strip()]
+    texts = [part for part in failure.message.split("\n") if part.strip()]
     code = failure.frame.code if failure.frame else None
-    keys = [*texts, *(code.split("\n") if code else [])]
+    keys = [*texts, *(code.split("\n") if code and "code" in _condition(failure) else [])]
     changed = []
     for line in lines:
         for key in keys:
@@ -173,8 +173,10 @@ def _identifier(failure: Failure, family: str) -> str:
 
 def _toml(text: str) -> str:
     """A one-line TOML string, literal where it can be."""
-    if "'" not in text and text.isprintable():
+    if text.isprintable() and "'" not in text:
         return f"'{text}'"
+    if text.isprintable() and "'''" not in text and not text.startswith("'") and not text.endswith("'"):
+        return f"'''{text}'''"
     import json
 
     return json.dumps(text, ensure_ascii=False)

@@ -6,67 +6,14 @@ exception of the failure by itself: its own type, message and frames.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from diagnoser.catalogue.evidence import frame_evidence, message_evidence, record_evidence
 from diagnoser.catalogue.index import Head, Test
-from diagnoser.catalogue.search import Hit, Pattern, Searcher, normalize
-from diagnoser.model import CONFIDENCES, Confidence, Evidence, Facts, Failure, Frame, LogRecord, Match, Process
-
-MOST_FRAMES = 400
-"""Different frames of one exception that `any_frame` looks at, from both ends."""
-
-
-class RecordHit(NamedTuple):
-    """A log record on which a `log` condition held."""
-
-    record: LogRecord
-    order: int
-    """Position in reading order over all sources."""
-
-
-class LogHit(NamedTuple):
-    """A `log` condition that holds for a text; the index of one inside a `not` is written as -1 - index."""
-
-    rule_id: str
-    condition_index: int
-
-
-class Subject(NamedTuple):
-    """What the keys about an exception look at: one exception of a failure, or a failure without exceptions."""
-
-    position: int | None
-    type: str | None
-    message: str
-    frames: tuple[Frame, ...]
-    line: int
-    """The last line of the message in the log."""
-
-    @property
-    def code(self) -> str:
-        """Source text of the frame that raised."""
-        return (self.frames[-1].code or "") if self.frames else ""
-
-    def places(self) -> tuple[tuple[str, Frame], ...]:
-        """`file:function` of the different frames, innermost first, with the shortened and with the printed path."""
-        seen: dict[str, Frame] = {}
-        for frame in _both_ends(self.frames):
-            for path in (frame.file, frame.path):
-                seen.setdefault(f"{path}:{frame.function or ''}", frame)
-        return tuple(seen.items())
-
-
-class Context(NamedTuple):
-    """What a failure is matched against beside itself."""
-
-    failure: Failure
-    facts: Facts
-    logs: Mapping[LogHit, Sequence[RecordHit]]
-    text: str
-    """The text of the failure's own record, for `log` conditions."""
-    searcher: Searcher
-    records: Sequence[LogRecord] = ()
-    """The records of the failure, where they are known: evidence is looked up in them."""
+from diagnoser.catalogue.search import Hit, Pattern, Searcher
+from diagnoser.catalogue.subjects import Context, LogHit, RecordHit, Subject
+from diagnoser.model import CONFIDENCES, Confidence, Evidence, Facts, Frame, Match, Process
 
 
 class Held(NamedTuple):
@@ -82,29 +29,6 @@ class Held(NamedTuple):
     def rank(self) -> tuple[int, int, int]:
         """Lower is better: confidence, then how many keys were given, then how long their literals are."""
         return CONFIDENCES.index(self.confidence), -self.keys, -self.literal
-
-
-def subjects(failure: Failure) -> tuple[Subject, ...]:
-    """Each exception of a failure; the failure itself when it has none."""
-    if not failure.exceptions:
-        return (Subject(None, failure.name, failure.text, failure.native_frames, failure.end_line),)
-    return tuple(
-        Subject(
-            index,
-            found.type,
-            found.message,
-            found.frames,
-            (found.end_line or found.line) - sum(map(_lines, found.notes)),
-        )
-        for index, found in enumerate(failure.exceptions)
-    )
-
-
-def own_text(failure: Failure, record_text: str) -> str:
-    """The text that a lone `log` condition is searched in: the record itself, not a traceback below it."""
-    if record_text:
-        return record_text
-    return failure.header if failure.exceptions else "\n".join(part for part in (failure.header, failure.text) if part)
 
 
 def holds(head: Head, index: int, test: Test, subject: Subject | None, context: Context) -> Held | None:
@@ -188,18 +112,6 @@ def ordered(found: Sequence[tuple[Head, Held, Match]]) -> list[Match]:
     return done
 
 
-def _both_ends(frames: tuple[Frame, ...]) -> Iterable[Frame]:
-    """The frames innermost first; of very many those at the ends."""
-    if len(frames) <= MOST_FRAMES:
-        return reversed(frames)
-    half = MOST_FRAMES // 2
-    return (*reversed(frames[-half:]), *reversed(frames[:half]))
-
-
-def _lines(text: str) -> int:
-    return text.count("\n") + 1
-
-
 def _subject_holds(
     test: Test, subject: Subject, context: Context, captures: dict[str, str], evidence: list[Evidence]
 ) -> bool:
@@ -225,13 +137,13 @@ def _subject_holds(
                 _take(captures, hit)
                 code = pattern is test.code
                 evidence.append(
-                    _frame_evidence(context, frame, code) if frame else _message_evidence(context, subject, hit)
+                    frame_evidence(context, frame, code) if frame else message_evidence(context, subject, hit)
                 )
                 break
         else:
             return False
     if not evidence and test.exception is not None:
-        evidence.append(_message_evidence(context, subject, Hit(0, 0)))
+        evidence.append(message_evidence(context, subject, Hit(0, 0)))
     return True
 
 
@@ -253,7 +165,7 @@ def _log_holds(
     assert test.log is not None
     hit = context.searcher.search(test.log, context.text) if context.text else None
     if hit is not None:
-        return _record_evidence(context, hit), hit
+        return record_evidence(context, hit), hit
     near = None if alone else _near(context, LogHit(rule, index), test.near, before=True)
     if near is None:
         return None, None
@@ -319,49 +231,3 @@ def _steps_down(head: Head, context: Context) -> int:
 
 def _lowered(confidence: Confidence, steps: int) -> Confidence:
     return CONFIDENCES[min(CONFIDENCES.index(confidence) + steps, len(CONFIDENCES) - 1)]
-
-
-def _message_evidence(context: Context, subject: Subject, hit: Hit) -> Evidence:
-    """The line of the message that a pattern held on, with the exception's name before its first line."""
-    lines = subject.message.split("\n")
-    row = subject.message.count("\n", 0, hit.start)
-    text = lines[row]
-    if row == 0 and subject.position is not None and subject.type:
-        text = f"{subject.type}: {text}" if text else subject.type
-    first = context.failure.line if subject.position is None else subject.line - len(lines) + 1
-    return _placed(context, max(first, context.failure.line) + row, text)
-
-
-def _frame_evidence(context: Context, frame: Frame, code: bool) -> Evidence:
-    """The source line of a frame, or the line that names its place."""
-    if code and frame.code:
-        line = frame.log_line + 1 if frame.log_line is not None else context.failure.end_line
-        return _placed(context, line, frame.code.split("\n")[0].strip())
-    place = f'File "{frame.path}", line {frame.line}, in {frame.function}' if frame.function else frame.path
-    return _placed(context, frame.log_line or context.failure.line, place)
-
-
-def _record_evidence(context: Context, hit: Hit) -> Evidence:
-    """The line of the failure's own record that a pattern held on."""
-    row = context.text.count("\n", 0, hit.start)
-    return _placed(context, context.failure.line + row, context.text.split("\n")[row])
-
-
-def _placed(context: Context, line: int, text: str) -> Evidence:
-    """Evidence at its line; among the failure's records the nearest one that holds the text says which line that is."""
-    wanted = text.strip()
-    holding = [record for record in context.records if wanted and wanted in record.body]
-    best = min(holding, key=lambda record: abs(record.line - line), default=None)
-    if best is not None:
-        return Evidence(best.source, best.line, text)
-    return Evidence(context.failure.source, line, text)
-
-
-def literal_in(clause: tuple[str, ...], text: str) -> bool:
-    """Whether a normalized text holds one of the literals; no literals ask for nothing."""
-    return not clause or any(literal in text for literal in clause)
-
-
-def normalized_places(subject: Subject) -> str:
-    """All places of a subject in the form that literals are looked up in."""
-    return normalize("\n".join(place for place, _ in subject.places()))

@@ -82,7 +82,7 @@ def test_rules(directories: Sequence[str], family: Sequence[str], mutation: bool
     _print_errors(errors)
     for pattern, count in catalogue.timeouts.items():
         print(f"took too long {count} times: {pattern}", file=sys.stderr)
-    print(f"{outcome.rules} rules, {outcome.samples} samples: {_count(errors)}")
+    print(f"{_number(outcome.rules, 'rule')}, {_number(outcome.samples, 'sample')}: {_count(errors)}")
     return 2 if errors or catalogue.timeouts else 0
 
 
@@ -101,7 +101,7 @@ def lint_rules(directories: Sequence[str], family: Sequence[str], rule_ids: Sequ
     wanted = _wanted(catalogue, directories, family, rule_ids)
     errors = [*_own_errors(catalogue, directories), *lint(catalogue.rules, wanted)]
     _print_errors(errors)
-    print(f"{len(wanted)} rules: {_count(errors)}")
+    print(f"{_number(len(wanted), 'rule')}: {_count(errors)}")
     return 2 if errors else 0
 
 
@@ -278,7 +278,7 @@ def _print_list(found: Sequence[Rule]) -> None:
             family = rule.family
         role = "" if rule.role == "cause" else f"  ({rule.role})"
         print(f"  {rule.id:<{width}}  {rule.title}{role}")
-    print(f"\n{len(found)} rules" if found else "no rule fits")
+    print(f"\n{_number(len(found), 'rule')}" if found else "no rule fits")
 
 
 def _print_errors(errors: Iterable[RuleError]) -> None:
@@ -287,4 +287,8 @@ def _print_errors(errors: Iterable[RuleError]) -> None:
 
 
 def _count(errors: Sequence[RuleError]) -> str:
-    return f"{len(errors)} problem{'s' if len(errors) != 1 else ''}" if errors else "no problems"
+    return _number(len(errors), "problem") if errors else "no problems"
+
+
+def _number(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"

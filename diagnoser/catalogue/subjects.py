@@ -1,0 +1,109 @@
+"""What the keys of a rule look at: one exception of a failure, or a record, and what stands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from diagnoser.catalogue.search import Searcher, normalize
+from diagnoser.model import Facts, Failure, Frame, LogRecord
+
+MOST_FRAMES = 400
+"""Different frames of one exception that `any_frame` looks at, from both ends."""
+
+
+class RecordHit(NamedTuple):
+    """A log record on which a `log` condition held."""
+
+    record: LogRecord
+    order: int
+    """Position in reading order over all sources."""
+
+
+class LogHit(NamedTuple):
+    """A `log` condition that holds for a text; the index of one inside a `not` is written as -1 - index."""
+
+    rule_id: str
+    condition_index: int
+
+
+class Subject(NamedTuple):
+    """What the keys about an exception look at: one exception of a failure, or a failure without exceptions."""
+
+    position: int | None
+    type: str | None
+    message: str
+    frames: tuple[Frame, ...]
+    line: int
+    """The last line of the message in the log."""
+
+    @property
+    def code(self) -> str:
+        """Source text of the frame that raised."""
+        return (self.frames[-1].code or "") if self.frames else ""
+
+    def places(self) -> tuple[tuple[str, Frame], ...]:
+        """`file:function` of the different frames, innermost first, with the shortened and with the printed path."""
+        seen: dict[str, Frame] = {}
+        for frame in _both_ends(self.frames):
+            for path in (frame.file, frame.path):
+                seen.setdefault(f"{path}:{frame.function or ''}", frame)
+        return tuple(seen.items())
+
+
+class Context(NamedTuple):
+    """What a failure is matched against beside itself."""
+
+    failure: Failure
+    facts: Facts
+    logs: Mapping[LogHit, Sequence[RecordHit]]
+    text: str
+    """The text of the failure's own record, for `log` conditions."""
+    searcher: Searcher
+    records: Sequence[LogRecord] = ()
+    """The records of the failure, where they are known: evidence is looked up in them."""
+
+
+def subjects(failure: Failure) -> tuple[Subject, ...]:
+    """Each exception of a failure; the failure itself when it has none."""
+    if not failure.exceptions:
+        return (Subject(None, failure.name, failure.text, failure.native_frames, failure.end_line),)
+    return tuple(
+        Subject(
+            index,
+            found.type,
+            found.message,
+            found.frames,
+            (found.end_line or found.line) - sum(map(_lines, found.notes)),
+        )
+        for index, found in enumerate(failure.exceptions)
+    )
+
+
+def own_text(failure: Failure, record_text: str) -> str:
+    """The text that a lone `log` condition is searched in: the record itself, not a traceback below it."""
+    if record_text:
+        return record_text
+    return failure.header if failure.exceptions else "\n".join(part for part in (failure.header, failure.text) if part)
+
+
+def literal_in(clause: tuple[str, ...], text: str) -> bool:
+    """Whether a normalized text holds one of the literals; no literals ask for nothing."""
+    return not clause or any(literal in text for literal in clause)
+
+
+def normalized_places(subject: Subject) -> str:
+    """All places of a subject in the form that literals are looked up in."""
+    return normalize("\n".join(place for place, _ in subject.places()))
+
+
+def _both_ends(frames: tuple[Frame, ...]) -> Iterable[Frame]:
+    """The frames innermost first; of very many those at the ends."""
+    if len(frames) <= MOST_FRAMES:
+        return reversed(frames)
+    half = MOST_FRAMES // 2
+    return (*reversed(frames[-half:]), *reversed(frames[:half]))
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + 1
