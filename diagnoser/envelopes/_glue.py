@@ -20,14 +20,14 @@ def split_glued(text: str) -> tuple[str, str] | None:
     if ".py:" not in text and " pid=" not in text:
         return None
     found = _glued().search(text, 1, _REACH)
-    if found is None:
+    if found is None or any(text.count(quote, 0, found.start()) % 2 for quote in "'\"`"):
         return None
     return text[: found.start()], text[found.start() :]
 
 
 @cache
 def _glued() -> re.Pattern[str]:
-    # A quotation mark, a bracket or a blank before it would make it a quoted log line.
+    # A bracket, a blank or an open quotation mark before it would make it a quoted log line.
     return re.compile(
         rf"(?<=[^\s'\"`(\[{{=\\,:])"
         rf"(?:(?:{PROCESS} ){{1,12}}(?:{RECORD}|(?=Traceback \(most recent))|(?<![A-Z_]){RECORD})"

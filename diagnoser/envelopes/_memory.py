@@ -124,5 +124,6 @@ def is_clean(text: str) -> bool:
         and "\\n" not in text
         and "[0m" not in text
         and "[repeated " not in text
-        and not text.endswith((", in init", "^M"))
+        and ".**" not in text
+        and not text.endswith((", in init", "**", "^M"))
     )

@@ -40,7 +40,7 @@ class Peeler:
         self.formats: Counter[str] = Counter()
         """How many lines each format was the innermost one of."""
         self._default = process
-        self._repair = Repair(self._is_prefix)
+        self._repair = Repair(self._is_prefix, self._is_claimed)
         self._memory = Memory(process)
         self._confirmed: set[tuple[str, str]] = set()
         self._pieces: dict[tuple[str | None, str | None], tuple[RawLine, list[str], Peeling, int]] = {}
@@ -48,8 +48,10 @@ class Peeler:
 
     def feed(self, raw: RawLine) -> Iterable[LogRecord]:
         """The records that this line completes: none for a piece of a longer line, several for some JSON objects."""
-        record = self._memory.recall(raw[0], raw[1], raw[2]) if self._owed is None else None
-        if record is None or (self._repair.margin and record[7] == "plain"):
+        if self._owed is not None or self._repair.watchful:
+            return self._slow(raw[0], raw)
+        record = self._memory.recall(raw[0], raw[1], raw[2])
+        if record is None:
             return self._slow(raw[0], raw)
         self.formats[record[7]] += 1
         return (record,)
@@ -69,14 +71,15 @@ class Peeler:
             states = [state for state in text.split("\r")[-_REDRAWN:] if state.strip()]
             return [record for state in states for record in self._slow(state, raw)]
         mended = self._repair.line(text)
-        if mended is not text and self._owed is None and not self._repair.margin:
+        if mended is not text and self._owed is None:
             known = self._memory.recall(mended, raw.source, raw.number)
             if known is not None:
                 self.formats[known.format] += 1
                 return [known]
+        owed = self._owed
         peelings = self._peel(Peeling(mended), raw)
         records = self._records(peelings, raw)
-        is_one_text = len(records) == 1 and not peelings[0].joined and peelings[0].owed is None
+        is_one_text = len(records) == 1 and not peelings[0].joined and owed is None and self._owed is None
         if is_one_text and not self._memory.remember(text, records[0]) and mended is not text:
             self._memory.remember(mended, records[0])
         return records
@@ -158,9 +161,11 @@ class Peeler:
         return True
 
     def _is_prefix(self, text: str) -> bool:
-        """True when the text begins like a traceback, or an envelope fits that needs no confirming."""
-        if text.startswith(_KNOWN_TEXT) or _EXCEPTION.match(text):
-            return True
+        """True when the text begins like a traceback or like a line in an envelope."""
+        return text.startswith(_KNOWN_TEXT) or _EXCEPTION.match(text) is not None or self._is_claimed(text)
+
+    def _is_claimed(self, text: str) -> bool:
+        """True when an envelope fits that needs no confirming."""
         for envelope in envelopes_for(text[:1]) if text else ():
             if envelope.confirm or envelope.order == LAST or (envelope.needle and text.find(envelope.needle, 0, _SCAN) < 0):
                 continue

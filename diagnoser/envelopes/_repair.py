@@ -74,11 +74,12 @@ def _strip_colours(text: str) -> str:
 class Repair:
     """Mends the lines of one source."""
 
-    def __init__(self, is_prefix: Callable[[str], bool]) -> None:
-        """`is_prefix` tells whether a text begins like a log line that some envelope knows, or like a traceback."""
-        self._is_prefix = is_prefix
-        self.margin = ""
-        """The margin that the lines stand behind at present (`>`, `  | `), or nothing."""
+    def __init__(self, is_prefix: Callable[[str], bool], is_claimed: Callable[[str], bool]) -> None:
+        """`is_claimed` tells whether some envelope knows a text, `is_prefix` the same or that it begins a traceback."""
+        self._is_prefix, self._is_claimed = is_prefix, is_claimed
+        self.watchful = False
+        """True when what was learned bears on lines that show no damage themselves."""
+        self._margin = ""
         self._entities = False
         self._curly = False
         self._eaten = False
@@ -97,9 +98,10 @@ class Repair:
         if text.endswith((", in init", ", in call", ", in enter", ", in exit", ", in new")):
             text, found = _pattern("eaten-dunder").subn(r"\1__\2__", text)
             self._eaten = self._eaten or found > 0
+            self.watchful = self.watchful or self._eaten
         if text.endswith("^M"):
             text = text[:-2]
-        if text[:1] in ">`~" or text.startswith("  | ") or self.margin:
+        if text[:1] in ">`~" or text.startswith("  | ") or self._margin:
             text = self._mend_margin(text)
         return text
 
@@ -129,7 +131,7 @@ class Repair:
 
     def _mend_markup(self, text: str) -> str:
         """Bold dunder names, and HTML tags around a line."""
-        if ("**" in text or "<strong>" in text or "<b>" in text) and _pattern("bold-dunder").search(text):
+        if "**" in text or "<strong>" in text or "<b>" in text:
             text = _pattern("bold-dunder").sub(r"__\1__", text)
         if text.startswith("<") or text.endswith(("/>", "br>", "pre>", "code>")):
             tag = _pattern("tag")
@@ -150,16 +152,17 @@ class Repair:
             if text.startswith(margin):
                 return self._without_margin(text, margin)
         if text.strip():
-            self.margin = ""
+            self._margin, self.watchful = "", self._eaten
         return text
 
     def _without_margin(self, text: str, margin: str) -> str:
         inner = text[len(margin) :]
         if margin == ">":
             inner = inner.lstrip(">").removeprefix(" ") if inner.startswith((" ", ">")) or not inner else inner
-        if self.margin == margin:
+        if self._margin == margin:
             return inner
-        if self._is_prefix(inner) and not (margin == "  | " and inner.startswith("Traceback")):
-            self.margin = margin
+        # The members of an exception group stand behind the same bar, so there a traceback proves nothing.
+        if self._is_claimed(inner) if margin == "  | " else self._is_prefix(inner):
+            self._margin, self.watchful = margin, True
             return inner
         return text

@@ -13,6 +13,8 @@ from diagnoser.envelopes.vllm import CUSTOM, PROCESS, RECORD
 
 def peel_custom_prefix(match: re.Match[str], peeling: Peeling) -> bool | None:
     """Take the text off; the record behind it says the rest."""
+    if " pid=" in match.group():
+        return False
     peeling.text = peeling.text[match.end() :]
     return None
 
