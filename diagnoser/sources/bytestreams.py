@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 PIPE_BYTES = 1024 * 1024
+_SKIP_BYTES = 256 * 1024
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ of Linux; fcntl names it from Python 3.10 on, on Linux only
 
 
@@ -24,6 +25,14 @@ class ByteStream:
     def readinto(self, buffer: memoryview) -> int:
         """Bytes written to the front of `buffer`; 0 at the end."""
         return 0
+
+    def skip(self, size: int) -> int:
+        """Leave out the next `size` bytes; returns how many there were."""
+        buffer = memoryview(bytearray(min(size, _SKIP_BYTES)))
+        left = size
+        while left and (read := self.readinto(buffer[:left])):
+            left -= read
+        return size - left
 
     def close(self) -> None:
         """Give back what the stream holds."""
@@ -53,6 +62,15 @@ class FileStream(ByteStream):
         except OSError as error:
             self.problem = f"reading stopped: {error.strerror or error}"
             return 0
+
+    def skip(self, size: int) -> int:
+        """See `ByteStream`; regular files need not be read for it."""
+        if not self.regular:
+            return super().skip(size)
+        here = os.lseek(self.fd, 0, os.SEEK_CUR)
+        there = max(here, min(here + size, os.fstat(self.fd).st_size))
+        os.lseek(self.fd, there, os.SEEK_SET)
+        return there - here
 
     def peek(self, wanted: int) -> bytes:
         """The first bytes of a regular file, without taking them."""

@@ -12,16 +12,10 @@ from typing import Protocol
 
 from .bytestreams import ByteStream
 from .limits import RATIO_FREE_BYTES, Limits
+from .magic import compression_of
 
 _READ_BYTES = 128 * 1024
 _GZIP_WINDOW = 31  # zlib's wbits: the largest window, with a gzip header
-_MAGIC = (
-    (b"\x1f\x8b\x08", "gzip"),
-    (b"BZh", "bzip2"),
-    (b"\xfd7zXZ\x00", "xz"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    *((bytes([0x50 + low]) + b"\x2a\x4d\x18", "zstd") for low in range(16)),  # a skippable frame before the data
-)
 
 
 class _Expander(Protocol):
@@ -34,14 +28,6 @@ class _Expander(Protocol):
     @property
     def unused_data(self) -> bytes: ...
     def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
-
-
-def compression_of(head: bytes) -> str | None:
-    """The compression whose files begin like this."""
-    for magic, name in _MAGIC:
-        if head.startswith(magic):
-            return name
-    return None
 
 
 class Expanded(ByteStream):

@@ -7,22 +7,6 @@ import codecs
 from .bytestreams import ByteStream
 
 
-def wide_encoding(head: bytes) -> str | None:
-    """The 16-bit or 32-bit encoding that the first bytes show, by a byte order mark or by their zero bytes."""
-    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        return "utf-32"
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    sample = head[: len(head) & ~1][:64]
-    if len(sample) >= 8:
-        even, odd = sample[::2], sample[1::2]
-        if not any(odd) and all(even):
-            return "utf-16-le"
-        if not any(even) and all(odd):
-            return "utf-16-be"
-    return None
-
-
 class Transcoded(ByteStream):
     """The UTF-8 form of a UTF-16 or UTF-32 stream; damage becomes U+FFFD."""
 

@@ -1,10 +1,9 @@
-"""Reads one stream: whole, or with its healthy stretches skipped."""
+"""Reads one large stream with its healthy stretches skipped."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import Protocol
 
 from diagnoser.model import RawLine
 
@@ -13,26 +12,11 @@ from .skipping import Settings, Skipper, Window
 from .splitting import Splitter
 from .triggers import LONGEST, Finder, finder
 
-_WHOLE_CHUNK = 256 * 1024
 _COUNT_CHUNK = 256 * 1024
 
 
 Progress = Callable[[int], None]
 """Told how many bytes were read, now and then."""
-
-
-def read_whole(stream: ByteStream, splitter: Splitter, progress: Progress) -> Iterator[RawLine]:
-    """Every line."""
-    size = _WHOLE_CHUNK
-    if isinstance(stream, FileStream) and stream.size is not None:
-        size = min(max(stream.size, 4096) + 1, size)
-    buffer = memoryview(bytearray(size))
-    total = 0
-    while read := stream.readinto(buffer):
-        total += read
-        progress(total)
-        yield from splitter.feed(bytes(buffer[:read]))
-    yield from splitter.close()
 
 
 class SkipReader:
@@ -100,20 +84,22 @@ class SkipReader:
             self.lines_skipped = None if newlines is None else self.lines_skipped + newlines + unended - (number - 1)
 
 
-class _Counter(Protocol):
+class _Counter:
     """Knows line numbers."""
 
     def number_at(self, window: Window, index: int, offset: int, number: int) -> int:
         """The line number at the index of the window; at the byte `offset`, before it, the number is `number`."""
+        raise NotImplementedError
 
     def leave(self, window: Window, splitter: Splitter) -> None:
         """The window is about to go."""
 
     def newlines_at_end(self) -> int | None:
         """How many newlines the whole log has; None when they were not counted."""
+        return None
 
 
-class _LateCounter:
+class _LateCounter(_Counter):
     """Counts the newlines of a regular file when a number is asked for, by reading that part again.
 
     Counting takes longer than the search for triggers; a healthy log never needs it.
@@ -133,14 +119,8 @@ class _LateCounter:
             offset += len(data)
         return number
 
-    def leave(self, window: Window, splitter: Splitter) -> None:
-        pass
 
-    def newlines_at_end(self) -> int | None:
-        return None
-
-
-class _RunningCounter:
+class _RunningCounter(_Counter):
     """Counts the newlines of everything that goes by, for streams that can't be read twice."""
 
     def __init__(self) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from diagnoser.model import UNKNOWN_PROCESS, Process, RawLine
 
 from .bytestreams import ByteStream, FileStream, Peeked, read_head
-from .compression import Expanded, compression_of
-from .encodings import Transcoded, wide_encoding
 from .limits import DEFAULT_LIMITS, Limits
-from .reading import SkipReader, read_whole
+from .magic import HEAD_BYTES, compression_of, is_tar, is_zip, wide_encoding
 from .skipping import DEFAULT_SETTINGS, Settings
 from .splitting import Splitter
 
-HEAD_BYTES = 512
+if TYPE_CHECKING:
+    from .encodings import Transcoded
+
+
+_CHUNK_BYTES = 256 * 1024
 
 
 class Source:
@@ -90,18 +93,35 @@ class Source:
                 stream = Peeked(head, stream)
             kind = compression_of(head)
             if kind is None:
+                self._note_archive(head)
                 break
+            from .compression import Expanded
+
             stream = Expanded(stream, kind, self._limits)
         encoding = wide_encoding(head)
         if encoding is not None:
+            from .encodings import Transcoded
+
             stream = self._transcoded = Transcoded(stream, encoding)
         return stream
 
+    def _note_archive(self, head: bytes) -> None:
+        """An archive that came by a pipe, or lies in a compressed file inside another: its files are not told apart."""
+        if is_tar(head) or is_zip(head):
+            kind = "tar" if is_tar(head) else "zip"
+            self.notes.append(f"{self.name}: a {kind} archive, read as one text; save it and give its path instead")
+
     def _read(self, stream: ByteStream) -> Iterator[RawLine]:
-        small = isinstance(stream, FileStream) and stream.size is not None and stream.size <= self._settings.whole
-        if small or not self.skip:
-            yield from read_whole(stream, self._splitter, self._advance)
+        size = stream.size if isinstance(stream, FileStream) else None
+        if not self.skip or (size is not None and size <= self._settings.whole):
+            buffer = memoryview(bytearray(_CHUNK_BYTES if size is None else min(max(size, 4095) + 1, _CHUNK_BYTES)))
+            while read := stream.readinto(buffer):
+                self._advance(self.bytes + read)
+                yield from self._splitter.feed(bytes(buffer[:read]))
+            yield from self._splitter.close()
             return
+        from .reading import SkipReader
+
         reader = SkipReader(stream, self._splitter, self._settings, self._limits.line_bytes)
         try:
             yield from reader.lines(self._advance)

@@ -7,9 +7,9 @@ from itertools import accumulate, count, repeat
 
 from diagnoser.model import RawLine
 
-_BREAK = re.compile(rb"[\r\0]+")
-_ANY_END = re.compile(rb"[\n\r\0]")
-_ESCAPED = re.compile("[\udc80-\udcff]")
+_BREAK = rb"[\r\0]+"
+_ANY_END = rb"[\n\r\0]"
+_ESCAPED = "[\udc80-\udcff]"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -92,7 +92,7 @@ class Splitter:
         return data
 
     def _drop(self, data: bytes, lines: list[RawLine]) -> bytes:
-        found = _ANY_END.search(data)
+        found = re.search(_ANY_END, data)
         if found is None:
             self._offset += len(data)
             return b""
@@ -151,7 +151,7 @@ class Splitter:
                 self._piece(line, self._offset, lines)
             return
         at = 0
-        for found in _BREAK.finditer(line):
+        for found in re.finditer(_BREAK, line):
             if found.start() > at:
                 self._piece(line[at : found.start()], self._offset + at, lines)
             at = found.end()
@@ -165,7 +165,7 @@ class Splitter:
         try:
             text = data.decode()
         except UnicodeDecodeError:
-            text, damaged = _ESCAPED.subn("\ufffd", data.decode("utf-8", "surrogateescape"))
+            text, damaged = re.subn(_ESCAPED, "\ufffd", data.decode("utf-8", "surrogateescape"))
             self.undecodable_bytes += damaged
         self._in_line = True
         lines.append(RawLine(text, self.name, self._number, offset))
