@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from diagnoser.fingerprints import mask
 from diagnoser.lifecycle import Moment
-from diagnoser.model import ChainLink, Failure, Rule, RunnerUp, Symptom, TimelineEntry
+from diagnoser.model import ChainLink, EntryKind, Failure, Rule, RunnerUp, Symptom, TimelineEntry
 from diagnoser.roles import Played, depth
 
 MAX_LINKS = 24
@@ -30,16 +30,26 @@ def chain_of(root: Played, rest: Sequence[Played], rules: Mapping[str, Rule]) ->
         if key in seen:
             continue
         seen.add(key)
-        kind = "wraps"
         rule = item.roles[0].rule if item.roles else None
-        links.append(ChainLink(kind, failure.type, _short(failure.message), failure.speaker, failure.source, _line(failure), rule))
+        links.append(
+            ChainLink(
+                "wraps", failure.type, _short(failure.message), failure.speaker, failure.source, _line(failure), rule
+            )
+        )
     own = root.failure.exceptions
     at = root.failure.primary % len(own) if own else 0
     for index in range(len(own) - 1, at, -1):
         outer = own[index]
         how = own[index - 1].link or "wraps"
         links.append(
-            ChainLink(how, outer.type, _short(outer.message), outer.process or root.failure.process, root.failure.source, outer.line)
+            ChainLink(
+                how,
+                outer.type,
+                _short(outer.message),
+                outer.process or root.failure.process,
+                root.failure.source,
+                outer.line,
+            )
         )
     return tuple(links[:MAX_LINKS])
 
@@ -58,7 +68,13 @@ def symptoms_of(root: Played, rest: Sequence[Played], rules: Mapping[str, Rule])
         else:
             because = item.roles[0].rule if item.roles else "follows from the root"
             found[key] = Symptom(
-                failure.type, _short(failure.message), failure.speaker, failure.source, _line(failure), failure.count, because
+                failure.type,
+                _short(failure.message),
+                failure.speaker,
+                failure.source,
+                _line(failure),
+                failure.count,
+                because,
             )
     return tuple(sorted(found.values(), key=lambda item: item.line)[:MAX_SYMPTOMS])
 
@@ -69,10 +85,19 @@ def runners_up(root: Played, rest: Sequence[Played], rules: Mapping[str, Rule]) 
     seen = {root.failure.fingerprint}
     for item in rest:
         failure = item.failure
-        if item.part != "candidate" or failure.fingerprint in seen or failure.kind == "message" and not item.causes:
+        if item.part != "candidate" or failure.fingerprint in seen or (failure.kind == "message" and not item.causes):
             continue
         seen.add(failure.fingerprint)
-        result.append(RunnerUp(failure.type, _short(failure.message), failure.speaker, failure.source, _line(failure), _why_lost(item, root)))
+        result.append(
+            RunnerUp(
+                failure.type,
+                _short(failure.message),
+                failure.speaker,
+                failure.source,
+                _line(failure),
+                _why_lost(item, root),
+            )
+        )
     return tuple(result[:MAX_RUNNERS])
 
 
@@ -102,7 +127,9 @@ def quotes(item: Played, root: Failure) -> bool:
     )
 
 
-def timeline_of(root: Played, copies: Sequence[Played], rest: Sequence[Played], moments: Sequence[Moment]) -> tuple[TimelineEntry, ...]:
+def timeline_of(
+    root: Played, copies: Sequence[Played], rest: Sequence[Played], moments: Sequence[Moment]
+) -> tuple[TimelineEntry, ...]:
     """The events of the incident in reading order."""
     entries: list[tuple[int, TimelineEntry]] = [(root.failure.order, _entry(root.failure, "root"))]
     entries += [(item.failure.order, _entry(item.failure, "copy")) for item in copies[:64]]
@@ -115,19 +142,26 @@ def timeline_of(root: Played, copies: Sequence[Played], rest: Sequence[Played], 
     for moment in moments:
         if moment.kind in ("start", "ready", "stop", "down") and moment.kind not in seen:
             seen.add(moment.kind)
-            kind = "shutdown" if moment.kind in ("stop", "down") else "fact"
-            entries.append((moment.order, TimelineEntry(moment.time, moment.process, moment.text, moment.source, moment.line, kind)))  # type: ignore[arg-type]
+            kind: EntryKind = "shutdown" if moment.kind in ("stop", "down") else "fact"
+            entries.append((moment.order, _moment_entry(moment, moment.text, kind)))
     served = [moment for moment in moments if moment.kind == "served" and moment.order < root.failure.order]
     if served:
         last = served[-1]
-        entries.append((last.order, TimelineEntry(last.time, last.process, "last request served: " + last.text, last.source, last.line, "fact")))
+        entries.append((last.order, _moment_entry(last, "last request served: " + last.text, "fact")))
     entries.sort(key=lambda item: item[0])
     return tuple(entry for _, entry in entries[:MAX_TIMELINE])
 
 
-def _entry(failure: Failure, kind: str) -> TimelineEntry:
-    what = f"{failure.type}: {failure.message}" if failure.type and failure.message else failure.type or failure.message
-    return TimelineEntry(failure.time, failure.speaker, _short(what.split("\n", 1)[0]), failure.source, _line(failure), kind)  # type: ignore[arg-type]
+def _moment_entry(moment: Moment, what: str, kind: EntryKind) -> TimelineEntry:
+    return TimelineEntry(moment.time, moment.process, what, moment.source, moment.line, kind)
+
+
+def _entry(failure: Failure, kind: EntryKind) -> TimelineEntry:
+    what = failure.type or failure.message
+    if failure.type and failure.message:
+        what = f"{failure.type}: {failure.message}"
+    first_line = _short(what.split("\n", 1)[0])
+    return TimelineEntry(failure.time, failure.speaker, first_line, failure.source, _line(failure), kind)
 
 
 def _line(failure: Failure) -> int:

@@ -20,16 +20,31 @@ _QUICK = re.compile(
 _PAIR = re.compile(r"(?P<name>[a-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|[^,\s()\[\]{}]+)")
 _ARG = re.compile(r"'(?P<name>[a-z_]\w*)': (?P<value>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,\s{}\[\]]+)")
 _CONFIG_NAMES = {
-    "model": "model", "tokenizer": "tokenizer", "dtype": "dtype", "max_seq_len": "max_model_len", "load_format": "load_format",
-    "tensor_parallel_size": "tensor_parallel_size", "pipeline_parallel_size": "pipeline_parallel_size",
-    "data_parallel_size": "data_parallel_size", "quantization": "quantization", "enforce_eager": "enforce_eager",
-    "kv_cache_dtype": "kv_cache_dtype", "device_config": "device", "served_model_name": "served_model_name",
-    "trust_remote_code": "trust_remote_code", "enable_prefix_caching": "enable_prefix_caching",
-    "decode_context_parallel_size": "decode_context_parallel_size", "revision": "revision", "seed": "seed",
-    "enable_chunked_prefill": "enable_chunked_prefill", "speculative_config": "speculative_config",
+    "model": "model",
+    "tokenizer": "tokenizer",
+    "dtype": "dtype",
+    "max_seq_len": "max_model_len",
+    "load_format": "load_format",
+    "tensor_parallel_size": "tensor_parallel_size",
+    "pipeline_parallel_size": "pipeline_parallel_size",
+    "data_parallel_size": "data_parallel_size",
+    "quantization": "quantization",
+    "enforce_eager": "enforce_eager",
+    "kv_cache_dtype": "kv_cache_dtype",
+    "device_config": "device",
+    "served_model_name": "served_model_name",
+    "trust_remote_code": "trust_remote_code",
+    "enable_prefix_caching": "enable_prefix_caching",
+    "decode_context_parallel_size": "decode_context_parallel_size",
+    "revision": "revision",
+    "seed": "seed",
+    "enable_chunked_prefill": "enable_chunked_prefill",
+    "speculative_config": "speculative_config",
 }
 _RENAMED = {"model_tag": "model", "max_seq_len": "max_model_len", "distributed_executor_backend": "distributed_backend"}
-_KV = re.compile(r"['\"]?(?P<name>kv_connector|kv_role|kv_parallel_size|kv_rank|kv_buffer_device|engine_id)['\"]?\s*[:=]\s*['\"]?(?P<value>[\w./:\-]+)")
+_KV = re.compile(
+    r"['\"]?(?P<name>kv_connector|kv_role|kv_parallel_size|kv_rank|kv_buffer_device|engine_id)['\"]?\s*[:=]\s*['\"]?(?P<value>[\w./:\-]+)"
+)
 
 
 def _text(value: str) -> str | int | float | bool | None:
@@ -99,9 +114,13 @@ class FactReader:
             found = pattern.search(body)
             if found:
                 value = next(text for text in found.groups() if text is not None)
-                self._set(name, _text(value.replace(",", "") if name == "kv_cache_tokens" else value.rstrip(".,")), record)
+                self._set(
+                    name, _text(value.replace(",", "") if name == "kv_cache_tokens" else value.rstrip(".,")), record
+                )
 
-    def _set(self, name: str, value: str | int | float | bool | None, record: LogRecord, *, resolved: bool = False) -> None:
+    def _set(
+        self, name: str, value: str | int | float | bool | None, record: LogRecord, *, resolved: bool = False
+    ) -> None:
         if value is None or (name in self.facts and (not resolved or name in self._resolved)):
             return
         if resolved:
@@ -126,8 +145,16 @@ class FactReader:
         self._transfer(text, record)
 
     def _namespace(self, text: str, record: LogRecord) -> None:
-        wanted = set(_CONFIG_NAMES.values()) | {"gpu_memory_utilization", "max_num_seqs", "max_num_batched_tokens", "block_size",
-                                                "enable_expert_parallel", "host", "port", "swap_space"}
+        wanted = set(_CONFIG_NAMES.values()) | {
+            "gpu_memory_utilization",
+            "max_num_seqs",
+            "max_num_batched_tokens",
+            "block_size",
+            "enable_expert_parallel",
+            "host",
+            "port",
+            "swap_space",
+        }
         for found in _PAIR.finditer(text):
             name = _RENAMED.get(found["name"], found["name"])
             if name in wanted:
@@ -169,5 +196,3 @@ def _top_level(text: str) -> str:
 def values(facts: Facts) -> dict[str, str | int | float | bool]:
     """Names and bare values, for templates."""
     return {name: fact.value for name, fact in facts.items()}
-
-

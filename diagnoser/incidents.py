@@ -109,7 +109,7 @@ def _crash(run: _Run, rules: Mapping[str, Rule], *, stopped: bool) -> Incident |
 
 def _harmless(item: Played) -> bool:
     """True for an unexplained message without a traceback, and for what the program logged as a warning."""
-    return not item.loud or item.failure.kind == "message" and not item.causes
+    return not item.loud or (item.failure.kind == "message" and not item.causes)
 
 
 def _root(cases: list[Played], moments: list[Moment], rules: Mapping[str, Rule]) -> tuple[Played, list[str], bool]:
@@ -201,7 +201,7 @@ def _weighed(candidates: list[Played]) -> tuple[list[Played], list[str]]:
     natives = [item for item in candidates if _native(item) and item.causes]
     unexplained = [item for item in exceptions if not item.causes]
     if natives and (
-        not exceptions or unexplained == exceptions and natives[0].failure.order < exceptions[0].failure.order
+        not exceptions or (unexplained == exceptions and natives[0].failure.order < exceptions[0].failure.order)
     ):
         reason = ["A native line before the exception that reports it names the fault itself."] if exceptions else []
         return natives, reason

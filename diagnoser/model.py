@@ -21,6 +21,7 @@ Role = Literal["cause", "wrapper", "symptom", "noise"]
 Severity = Literal["config", "capacity", "environment", "hardware", "upstream-bug", "client", "operator"]
 Confidence = Literal["certain", "likely", "possible"]
 Status = Literal["reproduced", "reported", "draft"]
+EntryKind = Literal["fact", "root", "copy", "wrapper", "symptom", "shutdown"]
 FindingStatus = Literal["ok", "warning", "error", "skipped"]
 
 CONFIDENCES: tuple[Confidence, ...] = ("certain", "likely", "possible")
@@ -154,7 +155,7 @@ class Failure(NamedTuple):
     """Frames of a native backtrace or faulthandler dump, outermost first."""
     outer: tuple[Process, ...] = ()
     fingerprint: str = ""
-    count: int = 1
+    count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nothing here needs
     """How many equal failures of the same process this one stands for."""
     quoted: bool = False
     """True when it is known only from the text that another process quoted."""
@@ -316,7 +317,7 @@ class Symptom(NamedTuple):
     process: Process
     source: str
     line: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing here needs
     because: str
     """The rule id, or the reason in words."""
 
@@ -329,7 +330,7 @@ class TimelineEntry(NamedTuple):
     what: str
     source: str
     line: int
-    kind: Literal["fact", "root", "copy", "wrapper", "symptom", "shutdown"] = "symptom"
+    kind: EntryKind = "symptom"
 
 
 class RunnerUp(NamedTuple):
@@ -455,7 +456,17 @@ class Report(NamedTuple):
 
 _PACKAGE_ROOTS = ("site-packages/", "dist-packages/")
 _CHECKOUT_PACKAGES = (
-    "vllm", "mooncake", "torch", "ray", "sglang", "lmcache", "transformers", "triton", "deep_gemm", "deep_ep", "flashinfer",
+    "vllm",
+    "mooncake",
+    "torch",
+    "ray",
+    "sglang",
+    "lmcache",
+    "transformers",
+    "triton",
+    "deep_gemm",
+    "deep_ep",
+    "flashinfer",
 )
 
 

@@ -72,7 +72,7 @@ def play(case: Case, rules: Mapping[str, Rule]) -> Played:
     fatal = bool(failure.exceptions) and any(
         rule is not None and rule.points_to == "same-record" for rule in map(rules.get, marks)
     )
-    fatal = fatal or part == "candidate" and best is not None and best.family == "process"
+    fatal = fatal or (part == "candidate" and best is not None and best.family == "process")
     return Played(
         Case(failure, matches, marks),
         part,
@@ -124,7 +124,7 @@ def _part_of(matches: list[Match]) -> tuple[Part, tuple[Match, ...]]:
     for role in ("noise", "wrapper", "symptom"):
         found = tuple(match for match in matches if match.role == role)
         if found:
-            return role, found  # type: ignore[return-value]
+            return role, found
     return "candidate", ()
 
 

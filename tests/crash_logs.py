@@ -6,7 +6,12 @@ SITE = "/opt/venv/lib/python3.12/site-packages"
 
 WORKER_FRAMES = (
     (f"{SITE}/vllm/v1/executor/multiproc_executor.py", 870, "worker_busy_loop", "output = func(*args, **kwargs)"),
-    (f"{SITE}/vllm/v1/worker/gpu_worker.py", 431, "execute_model", "output = self.model_runner.execute_model(scheduler_output)"),
+    (
+        f"{SITE}/vllm/v1/worker/gpu_worker.py",
+        431,
+        "execute_model",
+        "output = self.model_runner.execute_model(scheduler_output)",
+    ),
     (f"{SITE}/vllm/model_executor/models/toy.py", 92, "forward", "assert hidden.shape[-1] == self.width"),
 )
 START_FRAMES = (
@@ -34,46 +39,72 @@ def traceback(frames, last: str, *, markers: bool = True) -> list[str]:
     return lines + last.split("\n")
 
 
-def prefixed(process: str, pid: int, level: str, site: str, lines: list[str], *, time: str = "03-14 10:20:30", old: bool = False) -> list[str]:
+def prefixed(
+    process: str, pid: int, level: str, site: str, lines: list[str], *, time: str = "03-14 10:20:30", old: bool = False
+) -> list[str]:
     """The lines as one record of vLLM's logger; `old` is the form without brackets."""
     place = f"{site}]" if old else f"[{site}]"
     who = f"({process} pid={pid}) " if process else ""
     return [f"{who}{level} {time} {place} {line}" for line in lines]
 
 
-def running_crash(last: str = "AssertionError", *, ranks: tuple[int, ...] = (1,), quoted: str | None = None, raw_prefix: bool = True) -> list[str]:
+def running_crash(
+    last: str = "AssertionError", *, ranks: tuple[int, ...] = (1,), quoted: str | None = None, raw_prefix: bool = True
+) -> list[str]:
     """A server at work whose workers of `ranks` fail; `raw_prefix` False is the form of 0.32."""
     log = prefixed("APIServer", 10, "INFO", "api_server.py:1896", ["vLLM API server version 0.26.0"])
-    log += [line for line in prefixed("APIServer", 10, "INFO", "launcher.py:46", ["Application startup complete."])]
+    log += prefixed("APIServer", 10, "INFO", "launcher.py:46", ["Application startup complete."])
     for rank in ranks:
-        log += prefixed(f"Worker_TP{rank}", 100 + rank, "ERROR", "multiproc_executor.py:1007",
-                        ["WorkerProc hit an exception.", *traceback(WORKER_FRAMES, last), *traceback(WORKER_FRAMES, last), ""])
+        log += prefixed(
+            f"Worker_TP{rank}",
+            100 + rank,
+            "ERROR",
+            "multiproc_executor.py:1007",
+            ["WorkerProc hit an exception.", *traceback(WORKER_FRAMES, last), *traceback(WORKER_FRAMES, last), ""],
+        )
     text = last.split(": ", 1)[1] if ": " in last.split("\n")[0] else ""
     inner = quoted if quoted is not None else text
     wrapper = f"RuntimeError: Worker failed with error '{inner}', please check the stack trace above for the root cause"
-    log += prefixed("EngineCore", 20, "ERROR", "dump_input.py:73", ["Dumping input data for V1 LLM engine (v0.26.0) with config: model='toy', "])
+    log += prefixed(
+        "EngineCore",
+        20,
+        "ERROR",
+        "dump_input.py:73",
+        ["Dumping input data for V1 LLM engine (v0.26.0) with config: model='toy', "],
+    )
     block = traceback(ENGINE_FRAMES, wrapper)
     log += prefixed("EngineCore", 20, "ERROR", "core.py:1332", ["EngineCore encountered a fatal error.", *block])
     raw = ["Process EngineCore:", *block]
     log += [f"(EngineCore pid=20) {line}" for line in raw] if raw_prefix else raw
     dead = "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause."
-    log += prefixed("APIServer", 10, "ERROR", "async_llm.py:704", ["AsyncLLM output_handler failed.", *traceback(API_FRAMES, dead)])
+    log += prefixed(
+        "APIServer", 10, "ERROR", "async_llm.py:704", ["AsyncLLM output_handler failed.", *traceback(API_FRAMES, dead)]
+    )
     log += ['INFO:     192.0.2.7:4711 - "POST /v1/completions HTTP/1.1" 500 Internal Server Error']
     return log
 
 
-def startup_crash(last: str = "AssertionError", *, ranks: tuple[int, ...] = (0, 1), raw_prefix: bool = True) -> list[str]:
+def startup_crash(
+    last: str = "AssertionError", *, ranks: tuple[int, ...] = (0, 1), raw_prefix: bool = True
+) -> list[str]:
     """A server that never came up: every rank fails while loading."""
     log = prefixed("APIServer", 10, "INFO", "api_server.py:1896", ["vLLM API server version 0.26.0"])
     for rank in ranks:
-        log += prefixed(f"Worker_TP{rank}", 100 + rank, "ERROR", "multiproc_executor.py:901",
-                        ["WorkerProc failed to start.", *traceback(START_FRAMES, last)])
+        log += prefixed(
+            f"Worker_TP{rank}",
+            100 + rank,
+            "ERROR",
+            "multiproc_executor.py:901",
+            ["WorkerProc failed to start.", *traceback(START_FRAMES, last)],
+        )
     wrapper = "Exception: WorkerProc initialization failed due to an exception in a background process. See stack trace for root cause."
     block = traceback(ENGINE_FRAMES, wrapper)
     log += prefixed("EngineCore", 20, "ERROR", "core.py:1330", ["EngineCore failed to start.", *block])
     raw = ["Process EngineCore:", *block]
     log += [f"(EngineCore pid=20) {line}" for line in raw] if raw_prefix else raw
-    end = traceback(API_FRAMES, "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}")
+    end = traceback(
+        API_FRAMES, "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
+    )
     log += [f"(APIServer pid=10) {line}" for line in end] if raw_prefix else end
     return log
 
@@ -81,9 +112,16 @@ def startup_crash(last: str = "AssertionError", *, ranks: tuple[int, ...] = (0, 
 def healthy_server() -> list[str]:
     """A server that starts, serves, and is told to stop."""
     log = prefixed("APIServer", 10, "INFO", "api_server.py:1896", ["vLLM API server version 0.26.0"])
-    log += prefixed("APIServer", 10, "WARNING", "system_utils.py:299", [
-        "Found ulimit of 20000 and failed to automatically increase with error current limit exceeds maximum limit. "
-        "This can cause fd limit errors like `OSError: [Errno 24] Too many open files`. Consider increasing with ulimit -n"])
+    log += prefixed(
+        "APIServer",
+        10,
+        "WARNING",
+        "system_utils.py:299",
+        [
+            "Found ulimit of 20000 and failed to automatically increase with error current limit exceeds maximum limit. "
+            "This can cause fd limit errors like `OSError: [Errno 24] Too many open files`. Consider increasing with ulimit -n"
+        ],
+    )
     log += ["INFO:     Application startup complete."]
     log += [f'INFO:     192.0.2.7:{4000 + n} - "POST /v1/completions HTTP/1.1" 200 OK' for n in range(20)]
     log += prefixed("APIServer", 10, "INFO", "launcher.py:100", ["[shutdown] API server: shutdown triggered"])

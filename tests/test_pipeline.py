@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import crash_logs
@@ -28,7 +29,11 @@ def test_bare_assert_at_start_is_found_under_its_wrappers(raw_prefix):
     report = report_of(crash_logs.startup_crash(raw_prefix=raw_prefix))
     incident = report.incidents[0]
 
-    assert (incident.root.type, incident.root.message, incident.root.speaker.name) == ("AssertionError", "", "Worker_TP0")
+    assert (incident.root.type, incident.root.message, incident.root.speaker.name) == (
+        "AssertionError",
+        "",
+        "Worker_TP0",
+    )
     assert incident.root.frame.code == "assert self.width % tp_size == 0"
     assert [process.name for process in incident.also_on] == ["Worker_TP1"]
     assert incident.impact == "startup"
@@ -37,7 +42,9 @@ def test_bare_assert_at_start_is_found_under_its_wrappers(raw_prefix):
 
 @pytest.mark.parametrize("raw_prefix", [True, False])
 def test_running_crash_is_unwrapped_to_the_worker(raw_prefix):
-    incident = report_of(crash_logs.running_crash("ValueError: page table of rank 1 is empty", raw_prefix=raw_prefix)).incidents[0]
+    incident = report_of(
+        crash_logs.running_crash("ValueError: page table of rank 1 is empty", raw_prefix=raw_prefix)
+    ).incidents[0]
 
     assert (incident.root.type, incident.root.message) == ("ValueError", "page table of rank 1 is empty")
     assert incident.root.speaker.name == "Worker_TP1"
@@ -58,14 +65,25 @@ def test_a_message_of_many_lines_is_kept_whole():
     root = root_of(crash_logs.running_crash(text))
 
     assert root.type == "RuntimeError"
-    assert root.message.splitlines() == ["shape check failed:", "  expected: [4, 96]", "  got: [4, 64]", "AssertionError: this line is part of the text"]
+    assert root.message.splitlines() == [
+        "shape check failed:",
+        "  expected: [4, 96]",
+        "  got: [4, 64]",
+        "AssertionError: this line is part of the text",
+    ]
 
 
 def test_a_flood_of_consequences_neither_wins_nor_hides_the_root():
     log = crash_logs.running_crash("ValueError: first")
     dead = "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause."
     for number in range(300):
-        log += crash_logs.prefixed("APIServer", 10, "ERROR", "serving.py:9", [f"Request cmpl-{number} broke", *crash_logs.traceback(crash_logs.API_FRAMES, dead)])
+        log += crash_logs.prefixed(
+            "APIServer",
+            10,
+            "ERROR",
+            "serving.py:9",
+            [f"Request cmpl-{number} broke", *crash_logs.traceback(crash_logs.API_FRAMES, dead)],
+        )
     incident = report_of(log).incidents[0]
 
     assert incident.root.message == "first"
@@ -105,14 +123,26 @@ def test_two_restarts_with_different_errors_are_two_incidents():
     ("text", "rule"),
     [
         ("AssertionError: mooncake connector metadata size mismatch", "mooncake-metadata-size-mismatch"),
-        ('  File "mooncake_connector.py", line 4, in initialize\n    assert connector.local_hostname is not None\nAssertionError', "mooncake-local-hostname-missing"),
-        ('  File "mooncake_connector.py", line 4, in initialize\n    assert self.meta_server\nAssertionError', "mooncake-metadata-server-missing"),
+        (
+            '  File "mooncake_connector.py", line 4, in initialize\n    assert connector.local_hostname is not None\nAssertionError',
+            "mooncake-local-hostname-missing",
+        ),
+        (
+            '  File "mooncake_connector.py", line 4, in initialize\n    assert self.meta_server\nAssertionError',
+            "mooncake-metadata-server-missing",
+        ),
         ("AssertionError: local_hostname 不能为空", "mooncake-local-hostname-missing"),
         ("AssertionError: metadata_server 必须配置", "mooncake-metadata-server-missing"),
         ("AssertionError: expert 200 >= num_local 32", "moe-expert-id-exceeds-local"),
         ("AssertionError: num_experts 256 不能被 TP 7 整除", "moe-experts-not-divisible-claim"),
-        ("[rank0]: AssertionError: expert_id < num_experts (../layers/moe/router.cu:142)\n[rank0]: RuntimeError: Worker failed with error Assertion error", "moe-expert-id-out-of-range"),
-        ("[rank0]: AssertionError: expert_id < num_experts (../layers/moe/router.cu:142)\n[rank0]: RuntimeError: Worker failed with error 'Assertion error'", "moe-expert-id-out-of-range"),
+        (
+            "[rank0]: AssertionError: expert_id < num_experts (../layers/moe/router.cu:142)\n[rank0]: RuntimeError: Worker failed with error Assertion error",
+            "moe-expert-id-out-of-range",
+        ),
+        (
+            "[rank0]: AssertionError: expert_id < num_experts (../layers/moe/router.cu:142)\n[rank0]: RuntimeError: Worker failed with error 'Assertion error'",
+            "moe-expert-id-out-of-range",
+        ),
     ],
 )
 def test_the_texts_that_inspired_the_project_have_their_rules(text, rule):
@@ -120,7 +150,11 @@ def test_the_texts_that_inspired_the_project_have_their_rules(text, rule):
     assert alone.incidents[0].diagnoses[0].rule == rule
 
     if not text.startswith(("[rank0]", " ")):
-        for crash in (crash_logs.running_crash(text), crash_logs.startup_crash(text), crash_logs.running_crash(text, raw_prefix=False)):
+        for crash in (
+            crash_logs.running_crash(text),
+            crash_logs.startup_crash(text),
+            crash_logs.running_crash(text, raw_prefix=False),
+        ):
             assert report_of(crash).incidents[0].diagnoses[0].rule == rule
 
 
@@ -141,12 +175,18 @@ def test_shuffling_lines_between_workers_changes_nothing(ranks, seed):
     crash = crash_logs.running_crash("ValueError: width 7 is odd", ranks=tuple(range(ranks)))
     workers = [[line for line in crash if line.startswith(f"(Worker_TP{rank} ")] for rank in range(ranks)]
     rest = [line for line in crash if not line.startswith("(Worker_TP")]
-    plain = report_of(rest[:2] + sum(workers, []) + rest[2:]).incidents[0]
+    plain = report_of(rest[:2] + list(itertools.chain(*workers)) + rest[2:]).incidents[0]
     mixed = report_of(rest[:2] + shuffled(workers, seed) + rest[2:]).incidents[0]
 
     assert (mixed.fingerprint, mixed.root.type, mixed.root.message, mixed.root.frames[-1].code) == (
-        plain.fingerprint, plain.root.type, plain.root.message, plain.root.frames[-1].code)
-    assert {process.name for process in (*mixed.also_on, mixed.root.speaker)} == {f"Worker_TP{rank}" for rank in range(ranks)}
+        plain.fingerprint,
+        plain.root.type,
+        plain.root.message,
+        plain.root.frames[-1].code,
+    )
+    assert {process.name for process in (*mixed.also_on, mixed.root.speaker)} == {
+        f"Worker_TP{rank}" for rank in range(ranks)
+    }
     assert [link.type for link in mixed.chain] == [link.type for link in plain.chain]
 
 
@@ -157,11 +197,17 @@ def test_healthy_lines_between_records_change_nothing_but_line_numbers(seed, cou
     chooser = random.Random(seed)
     padded = list(crash)
     for _ in range(count):
-        line = crash_logs.prefixed("APIServer", 10, "INFO", "loggers.py:9", ["Engine 000: Avg prompt throughput: 12.0 tokens/s"])[0]
+        line = crash_logs.prefixed(
+            "APIServer", 10, "INFO", "loggers.py:9", ["Engine 000: Avg prompt throughput: 12.0 tokens/s"]
+        )[0]
         padded.insert(chooser.randint(0, len(padded)), line)
     plain, mixed = report_of(crash).incidents[0], report_of(padded).incidents[0]
 
-    assert (mixed.fingerprint, mixed.root.message, mixed.impact) == (plain.fingerprint, plain.root.message, plain.impact)
+    assert (mixed.fingerprint, mixed.root.message, mixed.impact) == (
+        plain.fingerprint,
+        plain.root.message,
+        plain.impact,
+    )
 
 
 @settings(max_examples=20, deadline=None)

@@ -36,7 +36,9 @@ def diagnose_logs(logs: Sequence[str], settings: Settings, *, skip: bool, exit_z
         print(f"diagnose: {error}", file=sys.stderr)
     if errors and not sources:
         return 2
-    report = analyse(sources, catalogue, runbook_url=settings.runbook_url, notes=[f"not read: {error}" for error in errors])
+    report = analyse(
+        sources, catalogue, runbook_url=settings.runbook_url, notes=[f"not read: {error}" for error in errors]
+    )
     report = settings.prepare(report)
     if not write_reports(report, settings):
         print_report(report, settings)

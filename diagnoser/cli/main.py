@@ -54,7 +54,9 @@ class _Commands(click.Group):
         super().format_options(ctx, formatter)
 
 
-@click.group(cls=_Commands, invoke_without_command=True, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands, invoke_without_command=True, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, "-V", "--version", prog_name="diagnose", message="%(prog)s %(version)s")
 def cli() -> None:
     """Find the real cause of a crashed LLM-serving deployment in its logs, and what to do about it.

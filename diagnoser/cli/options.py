@@ -39,10 +39,16 @@ class Settings(NamedTuple):
 
         project = project_settings(options.get("config"))
         return cls(
-            tuple(options["formats"]), tuple(options["outputs"]), (*project.rules, *options["rules"]),
-            (*project.ignore, *options["ignore"]), options["runbook_url"] or project.runbook_url,
-            not options["no_redact"] and project.redact, options["redact_hosts"] or project.redact_hosts,
-            -1 if options["quiet"] else int(options["verbose"]), options["color"], options["width"],
+            tuple(options["formats"]),
+            tuple(options["outputs"]),
+            (*project.rules, *options["rules"]),
+            (*project.ignore, *options["ignore"]),
+            options["runbook_url"] or project.runbook_url,
+            not options["no_redact"] and project.redact,
+            options["redact_hosts"] or project.redact_hosts,
+            -1 if options["quiet"] else int(options["verbose"]),
+            options["color"],
+            options["width"],
         )
 
     def prepare(self, report: Report) -> Report:
@@ -60,28 +66,55 @@ class Settings(NamedTuple):
 
 def output_options(function: Decorated) -> Decorated:
     """Options on how the result is shown and where it goes."""
-    for option in reversed((
-        click.option("--format", "-f", "formats", multiple=True, metavar="FORMAT", help="text, json, markdown, html, issue, termination, github or junit; repeat with one -o each."),
-        click.option("--output", "-o", "outputs", multiple=True, metavar="FILE", help="Write to FILE (- is standard output)."),
-        click.option("--quiet", "-q", is_flag=True, help="One line per incident."),
-        click.option("--verbose", "-v", is_flag=True, help="Everything that is known."),
-        click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour; auto: on a terminal, unless NO_COLOR is set."),
-        click.option("--width", type=click.IntRange(40, 400), help="Columns of text output."),
-        click.option("--no-redact", is_flag=True, help="Show secrets as they stand in the log."),
-        click.option("--redact-hosts", is_flag=True, help="Also hide addresses, host and user names."),
-    )):
+    for option in reversed(
+        (
+            click.option(
+                "--format",
+                "-f",
+                "formats",
+                multiple=True,
+                metavar="FORMAT",
+                help="text, json, markdown, html, issue, termination, github or junit; repeat with one -o each.",
+            ),
+            click.option(
+                "--output", "-o", "outputs", multiple=True, metavar="FILE", help="Write to FILE (- is standard output)."
+            ),
+            click.option("--quiet", "-q", is_flag=True, help="One line per incident."),
+            click.option("--verbose", "-v", is_flag=True, help="Everything that is known."),
+            click.option(
+                "--color",
+                type=click.Choice(["auto", "always", "never"]),
+                default="auto",
+                help="Colour; auto: on a terminal, unless NO_COLOR is set.",
+            ),
+            click.option("--width", type=click.IntRange(40, 400), help="Columns of text output."),
+            click.option("--no-redact", is_flag=True, help="Show secrets as they stand in the log."),
+            click.option("--redact-hosts", is_flag=True, help="Also hide addresses, host and user names."),
+        )
+    ):
         function = option(function)
     return function
 
 
 def rule_options(function: Decorated) -> Decorated:
     """Options on which rules are used."""
-    for option in reversed((
-        click.option("--rules", multiple=True, metavar="DIR", help="Also use the rules of DIR."),
-        click.option("--ignore", multiple=True, metavar="RULE|FINGERPRINT", help="Don't report incidents of this rule or fingerprint."),
-        click.option("--runbook-url", metavar="URL", help="Link each diagnosis to URL, where {rule} stands for the rule's id."),
-        click.option("--config", metavar="FILE", help="Project file (default: the nearest diagnoser.toml)."),
-    )):
+    for option in reversed(
+        (
+            click.option("--rules", multiple=True, metavar="DIR", help="Also use the rules of DIR."),
+            click.option(
+                "--ignore",
+                multiple=True,
+                metavar="RULE|FINGERPRINT",
+                help="Don't report incidents of this rule or fingerprint.",
+            ),
+            click.option(
+                "--runbook-url",
+                metavar="URL",
+                help="Link each diagnosis to URL, where {rule} stands for the rule's id.",
+            ),
+            click.option("--config", metavar="FILE", help="Project file (default: the nearest diagnoser.toml)."),
+        )
+    ):
         function = option(function)
     return function
 
@@ -101,7 +134,10 @@ def render_options(settings: Settings, stream_is_terminal: bool) -> Any:
     from diagnoser.render import RenderOptions
 
     color = settings.color == "always" or (
-        settings.color == "auto" and stream_is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        settings.color == "auto"
+        and stream_is_terminal
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") != "dumb"
     )
     width = settings.width or (_columns() if stream_is_terminal else 80)
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
@@ -126,7 +162,9 @@ def write_reports(report: Report, settings: Settings) -> bool:
         return False
     formats = settings.formats or ("text",)
     if len(formats) != len(settings.outputs):
-        raise UsageError(f"{len(formats)} formats and {len(settings.outputs)} outputs: give one -o FILE for each --format")
+        raise UsageError(
+            f"{len(formats)} formats and {len(settings.outputs)} outputs: give one -o FILE for each --format"
+        )
     from diagnoser.render import render
     from diagnoser.writing import write_atomically
 

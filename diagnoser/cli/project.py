@@ -1,14 +1,14 @@
 """The project file `diagnoser.toml`: what a team sets once.
 
-    runbook_url = "https://runbooks.example.com/{rule}"
-    rules = ["ops/rules"]
-    redact = true
-    redact_hosts = false
+runbook_url = "https://runbooks.example.com/{rule}"
+rules = ["ops/rules"]
+redact = true
+redact_hosts = false
 
-    [[ignore]]
-    id = "network-http-port-in-use"     # a rule id or a fingerprint
-    reason = "test bench restarts"
-    expires = 2027-01-31
+[[ignore]]
+id = "network-http-port-in-use"     # a rule id or a fingerprint
+reason = "test bench restarts"
+expires = 2027-01-31
 """
 
 from __future__ import annotations
@@ -72,7 +72,11 @@ def _project(path: str, table: dict[str, Any]) -> Project:
     base = os.path.dirname(path)
     rules = tuple(os.path.join(base, str(folder)) for folder in table.get("rules", ()))
     return Project(
-        rules, tuple(_ignored(path, table.get("ignore", ()))), table.get("runbook_url"), table.get("redact", True), table.get("redact_hosts", False)
+        rules,
+        tuple(_ignored(path, table.get("ignore", ()))),
+        table.get("runbook_url"),
+        table.get("redact", True),
+        table.get("redact_hosts", False),
     )
 
 
@@ -82,11 +86,21 @@ def _ignored(path: str, entries: list[Any]) -> list[str]:
 
     ids: list[str] = []
     for number, entry in enumerate(entries, 1):
-        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or not str(entry.get("reason", "")).strip():
-            raise InputError(path, f"ignore entry {number} is incomplete", expected="a table with id and reason, and optionally expires")
+        if (
+            not isinstance(entry, dict)
+            or not isinstance(entry.get("id"), str)
+            or not str(entry.get("reason", "")).strip()
+        ):
+            raise InputError(
+                path,
+                f"ignore entry {number} is incomplete",
+                expected="a table with id and reason, and optionally expires",
+            )
         expires = entry.get("expires")
         if expires is not None and not isinstance(expires, datetime.date):
-            raise InputError(path, f"ignore entry {number}: expires is {expires!r}", expected="a date such as 2027-01-31")
+            raise InputError(
+                path, f"ignore entry {number}: expires is {expires!r}", expected="a date such as 2027-01-31"
+            )
         if isinstance(expires, datetime.datetime):
             expires = expires.date()
         if expires is None or datetime.date.today() <= expires:

@@ -73,9 +73,7 @@ def test_rules(directories: Sequence[str], family: Sequence[str], mutation: bool
 
     catalogue = _catalogue(directories, quiet=True)
     wanted = _wanted(catalogue, directories, family, rule_ids)
-    outcome = samples.check(
-        catalogue.rules, wanted, lambda text: failures_of(text, catalogue), mutate=mutation
-    )
+    outcome = samples.check(catalogue.rules, wanted, lambda text: failures_of(text, catalogue), mutate=mutation)
     errors = [*_own_errors(catalogue, directories), *outcome.errors]
     if directories:
         errors += samples.cross(catalogue.rules, wanted, lambda text: failures_of(text, catalogue))

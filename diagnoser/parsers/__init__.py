@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from diagnoser.fingerprints import fingerprint
-from diagnoser.model import UNKNOWN_PROCESS, ExceptionInfo, Failure, Frame, LogRecord, Process
+from diagnoser.model import ExceptionInfo, Failure, Frame, LogRecord, Process
 from diagnoser.parsers import native, python
 from diagnoser.parsers.blocks import Assembler, Block
 from diagnoser.parsers.origin import process_of
@@ -39,7 +39,12 @@ def _may_fail(records: tuple[LogRecord, ...]) -> bool:
     if len(records) > 1:
         return True
     first = records[0]
-    return first.level is None or first.level in _LOUD or python.HEADER in first.body or native.dump_of(first.body) is not None
+    return (
+        first.level is None
+        or first.level in _LOUD
+        or python.HEADER in first.body
+        or native.dump_of(first.body) is not None
+    )
 
 
 def _bare_exception(lines: list[python.Line]) -> python.Chain:
@@ -58,8 +63,21 @@ def _from_chain(chain: python.Chain, block: Block) -> Failure:
         process = process_of(last.frames) or process
     outer = first.outer
     return Failure(
-        "exception", process, first.source, chain.line, chain.end_line, block.order, first.time, first.level, first.site,
-        header, chain.exceptions, -1, outer=outer, fingerprint=_print(last), count=first.repeated,
+        "exception",
+        process,
+        first.source,
+        chain.line,
+        chain.end_line,
+        block.order,
+        first.time,
+        first.level,
+        first.site,
+        header,
+        chain.exceptions,
+        -1,
+        outer=outer,
+        fingerprint=_print(last),
+        count=first.repeated,
     )
 
 
@@ -70,8 +88,24 @@ def _print(info: ExceptionInfo) -> str:
 def _from_native(found: native.Found, block: Block) -> Failure:
     first = block.records[0]
     return Failure(
-        found.kind, first.process, first.source, found.line, found.end_line, block.order, first.time, first.level, first.site,
-        "", (), -1, found.text, found.name, found.frames, first.outer, _native_print(found), first.repeated,
+        found.kind,
+        first.process,
+        first.source,
+        found.line,
+        found.end_line,
+        block.order,
+        first.time,
+        first.level,
+        first.site,
+        "",
+        (),
+        -1,
+        found.text,
+        found.name,
+        found.frames,
+        first.outer,
+        _native_print(found),
+        first.repeated,
     )
 
 
@@ -86,6 +120,6 @@ def _writer(first: LogRecord, header: str) -> tuple[Process, str]:
         named, _, rest = header.partition("\n")
         process = first.process
         if not process.known:
-            process = parse_process_name(named[len("Process ") :].rstrip().rstrip(":")) or UNKNOWN_PROCESS
+            process = parse_process_name(named[len("Process ") :].rstrip().rstrip(":"))
         return process, rest
     return first.process, header

@@ -84,7 +84,7 @@ class Assembler:
 
     def _same_record(self, record: LogRecord) -> bool:
         """True for formats that repeat their prefix on each line, so that equal prefixes mean one record."""
-        return record.format == "vllm" or record.format == "json" and record.line == self._records[-1].line
+        return record.format == "vllm" or (record.format == "json" and record.line == self._records[-1].line)
 
     def _repeats(self, body: str) -> bool:
         """True when the line opens the same kind of record again (a flood of one message)."""

@@ -15,7 +15,12 @@ _ENTRIES = (
     ("core.py", "run_engine_core", "EngineCore"),
     ("engine.py", "run_mp_engine", "EngineCore"),
 )
-_SERVERS = ("vllm/entrypoints/cli/", "vllm/entrypoints/openai/", "vllm/entrypoints/launchers/", "vllm/entrypoints/launcher.py")
+_SERVERS = (
+    "vllm/entrypoints/cli/",
+    "vllm/entrypoints/openai/",
+    "vllm/entrypoints/launchers/",
+    "vllm/entrypoints/launcher.py",
+)
 
 
 def process_of(frames: tuple[Frame, ...]) -> Process | None:

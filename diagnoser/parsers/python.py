@@ -89,7 +89,7 @@ class Chain(NamedTuple):
 
 def looks_like_traceback(body: str) -> bool:
     """True when a traceback starts in this line."""
-    return HEADER in body or RAY_HEADER.search(body) is not None and "RayTaskError" in body
+    return HEADER in body or (RAY_HEADER.search(body) is not None and "RayTaskError" in body)
 
 
 def is_exception_line(body: str) -> bool:
@@ -164,10 +164,10 @@ def _is_header(lines: Sequence[Line], index: int) -> bool:
     body = lines[index].body
     if HEADER not in body:
         return False
-    if '"' + HEADER in body or "'" + HEADER in body and "\\n" not in body:
+    before, _, after = body.partition(HEADER)
+    if before[-1:] in ("'", '"') and before[-1] in after:
         return False
-    after = body.split(HEADER, 1)[1].strip(" :\"'")
-    return len(after) < 200
+    return len(after.strip(" :\"'")) < 200
 
 
 def _text_before(lines: Sequence[Line], start: int, after: int = 0) -> tuple[str, int]:
@@ -259,7 +259,7 @@ def _frames(lines: Sequence[Line], at: int, stop: int) -> tuple[tuple[Frame, ...
             at = after
             if len(frames) > 2 * MAX_FRAMES:
                 del frames[MAX_FRAMES // 2 : -MAX_FRAMES // 2]
-        elif _skippable(body) or not frames and not body.strip():
+        elif _skippable(body) or (not frames and not body.strip()):
             at += 1
         else:
             break
@@ -287,9 +287,7 @@ def _code(lines: Sequence[Line], at: int, stop: int, indent: int) -> tuple[str |
         pointed = _IPYTHON_CODE.match(body)
         if pointed:
             code, ipython_line = [(pointed["code"] or "").strip()], int(pointed["line"])
-        elif _skippable(body) or ipython_line is not None and _IPYTHON_OTHER.match(body):
-            pass
-        elif _IPYTHON_OTHER.match(body) and not code and _has_pointer(lines, at, stop):
+        elif _skippable(body) or (ipython_line is not None and _IPYTHON_OTHER.match(body)) or (_IPYTHON_OTHER.match(body) and not code and _has_pointer(lines, at, stop)):
             pass
         elif body.strip() and _indent(body) > indent:
             if ipython_line is None:
@@ -367,7 +365,8 @@ def remote_chain(lines: Sequence[Line], at: int, stop: int, remote: Process) -> 
     while at < stop and len(result) < MAX_CHAIN:
         while at < stop and (_skippable(lines[at].body) or not lines[at].body.strip()):
             at += 1
-        end, link = stop, None
+        end = stop
+        link: LinkKind | None = None
         for index in range(at, stop):
             text = lines[index].body.strip()
             if text.startswith(CAUSE_SENTENCE) or text.startswith(CONTEXT_SENTENCE):
