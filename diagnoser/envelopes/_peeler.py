@@ -167,7 +167,9 @@ class Peeler:
     def _is_claimed(self, text: str) -> bool:
         """True when an envelope fits that needs no confirming."""
         for envelope in envelopes_for(text[:1]) if text else ():
-            if envelope.confirm or envelope.order == LAST or (envelope.needle and text.find(envelope.needle, 0, _SCAN) < 0):
+            if envelope.confirm or envelope.order == LAST:
+                continue
+            if envelope.needle and text.find(envelope.needle, 0, _SCAN) < 0:
                 continue
             match = compiled(envelope.pattern).match(text)
             if match is not None and envelope.peel(match, Peeling(text)) is not False:

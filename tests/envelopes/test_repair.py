@@ -14,7 +14,8 @@ RECORD = "(EngineCore pid=43) ERROR 03-14 10:20:30 [core.py:842] boom"
 
 def bodies(*lines: str) -> list[str]:
     peeler = Peeler()
-    return [record.body for number, line in enumerate(lines, 1) for record in peeler.feed(RawLine(line, "a.log", number))]
+    raws = [RawLine(line, "a.log", number) for number, line in enumerate(lines, 1)]
+    return [record.body for raw in raws for record in peeler.feed(raw)]
 
 
 ANSI = [
@@ -97,7 +98,10 @@ def test_an_exception_group_keeps_its_bar() -> None:
     assert bodies(*group) == group
 
 
-ONE_LINE = f'{HEADER} File "/a.py", line 3, in main run(x) File "/b.py", line 4, in run raise ValueError("x") ValueError: x y'
+ONE_LINE = (
+    f'{HEADER} File "/a.py", line 3, in main run(x) '
+    'File "/b.py", line 4, in run raise ValueError("x") ValueError: x y'
+)
 
 
 def test_a_traceback_on_one_line_is_split() -> None:
@@ -109,7 +113,8 @@ def test_a_traceback_on_one_line_is_split() -> None:
 
 def test_a_chain_on_one_line_is_split() -> None:
     link = "During handling of the above exception, another exception occurred:"
-    assert bodies(f'boom {HEADER} File "/a.py", line 3, in f g() KeyError: 1 {link} {HEADER} File "/b.py", line 4, in g E') == [
+    first, second = f'{HEADER} File "/a.py", line 3, in f g() KeyError: 1', f'{HEADER} File "/b.py", line 4, in g E'
+    assert bodies(f"boom {first} {link} {second}") == [
         f"boom {HEADER}", '  File "/a.py", line 3, in f', "    g()", "KeyError: 1", link, HEADER,
         '  File "/b.py", line 4, in g', "    E",
     ]  # fmt: skip
