@@ -126,7 +126,9 @@ class Envelope(NamedTuple):
     """The smaller number is tried first; two formats that can claim the same line must differ."""
     confirm: bool = False
     """True for a prefix that plain text may begin with too: it comes off only when a known format or a traceback
-    follows, or after the group `key` was once confirmed that way in the same source."""
+    follows, or after the group `key` was once confirmed that way in the same source. A key of None needs none."""
+    repeats: int = 0
+    """With `confirm`: so many lines in a row with the same key confirm it too; 0: they do not."""
 
 
 LEVELS = {

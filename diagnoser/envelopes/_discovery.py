@@ -19,7 +19,7 @@ def all_envelopes() -> Tries:
     names: set[str] = set()
     for folder in _folders:
         try:
-            found = os.listdir(folder)  # noqa: PTH208 - pathlib and pkgutil cost more than all envelopes together
+            found = os.listdir(folder)  # pathlib and pkgutil cost more than all envelopes together
         except OSError:
             import pkgutil
 

@@ -26,6 +26,7 @@ _REDRAWN = 64
 """Of a line that was redrawn with carriage returns (a progress bar), only so many last states are read."""
 _KNOWN_TEXT = (
     HEADER, '  File "', "  + Exception Group Traceback", "During handling of the above", "The above exception was",
+    "usage: ", "vllm: error: ", "vllm serve: error: ",
 )  # fmt: skip
 _EXCEPTION = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Exit|Interrupt)(?:: |$)")
 _REPEATS = re.compile(
@@ -43,6 +44,7 @@ class Peeler:
         self._repair = Repair(self._is_prefix, self._is_claimed)
         self._memory = Memory(process)
         self._confirmed: set[tuple[str, str]] = set()
+        self._candidate: tuple[tuple[str, str], int] = (("", ""), 0)
         self._pieces: dict[tuple[str | None, str | None], tuple[RawLine, list[str], Peeling, int]] = {}
         self._owed: tuple[int, Process, tuple[Process, ...]] | None = None
 
@@ -66,10 +68,7 @@ class Peeler:
         return records
 
     def _slow(self, text: str, raw: RawLine) -> list[LogRecord]:
-        text = text.rstrip("\r")
-        if "\r" in text:
-            states = [state for state in text.split("\r")[-_REDRAWN:] if state.strip()]
-            return [record for state in states for record in self._slow(state, raw)]
+        text = text.strip("\r")
         mended = self._repair.line(text)
         if mended is not text and self._owed is None:
             known = self._memory.recall(mended, raw.source, raw.number)
@@ -99,6 +98,10 @@ class Peeler:
                 if not self._joined(peeling, raw):
                     return []
             peeling.text = strip_ansi(peeling.text)
+        if "\r" in peeling.text:
+            states = [state for state in peeling.text.split("\r")[-_REDRAWN:] if state.strip()]
+            if len(states) != 1 or states[0] != peeling.text:
+                return [deeper for state in states or [""] for deeper in self._peel(peeling.fork(state), raw)]
         if not peeling.done and (parts := split_glued(peeling.text)):
             peeling.text, second = parts
             return [peeling, *self._peel(peeling.sibling(second), raw)]
@@ -154,11 +157,20 @@ class Peeler:
         key = (envelope.name, name)
         if key in self._confirmed:
             return True
-        if not self._is_prefix(match.string[match.end() :]):
+        if not self._is_prefix(match.string[match.end() :]) and not self._comes_again(envelope, key):
             return False
         if len(self._confirmed) < _CONFIRMED:
             self._confirmed.add(key)
         return True
+
+    def _comes_again(self, envelope: Envelope, key: tuple[str, str]) -> bool:
+        """True when enough lines in a row have had the same prefix."""
+        if not envelope.repeats:
+            return False
+        before, count = self._candidate
+        count = count + 1 if before == key else 1
+        self._candidate = (key, count)
+        return count >= envelope.repeats
 
     def _is_prefix(self, text: str) -> bool:
         """True when the text begins like a traceback or like a line in an envelope."""

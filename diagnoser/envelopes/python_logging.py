@@ -10,6 +10,8 @@ import re
 from diagnoser.envelopes._base import DIGITS, Envelope, Peeling, level_name
 
 _TIME = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d\d:?\d\d))?"
+_ASCTIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{3})?"
+_VLLM_TIME = r"(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:"
 _LEVEL = r"(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)"
 _LOGGER = r"[A-Za-z_][\w./-]{0,100}(?::\w{1,60}){0,2}"
 
@@ -38,7 +40,9 @@ _DASHED = (
     rf"(?P<b_site>{_LOGGER}) - (?P<b_level>{_LEVEL}) - )"
 )
 _SPACED = (
-    rf"(?P<c_time>{_TIME}) {{1,4}}\[?(?P<c_level>{_LEVEL})\]?:? {{1,6}}"
+    rf"(?:(?P<c_time>{_TIME}) {{1,4}}(?:\[(?P<c_level>{_LEVEL})\]|(?P<j_level>{_LEVEL})) {{1,6}}(?!{_VLLM_TIME})|"
+    # With a colon only after asctime: after a collector's time it is the text that begins with a level.
+    rf"(?P<k_time>{_ASCTIME}) (?P<k_level>{_LEVEL}): {{1,6}})"
     r"(?:\[(?P<c_site>[A-Za-z_][\w./:-]{1,100})\] |"
     r"(?P<d_site>(?![\w.]{1,200}(?:Error|Exception|Warning|Exit|Interrupt)\b)"
     r"[a-z_]\w{0,60}(?:(?:\.|::)\w{1,60}){1,8}): )?"
@@ -63,6 +67,7 @@ ENVELOPE = Envelope(
         "2025-03-14 10:20:30,123 - INFO - autotuner.py:256 - tuning",
         "2025-03-14 10:20:30,123 ERROR [pkg.mod] boom",
         "2025-03-14 10:20:30,123 ERROR boom",
+        "2025-03-14 10:20:30 ERROR: boom",
         "2025-03-14T10:20:30.123456Z  WARN pkg_runtime::component: boom",
         "[2025-03-14 10:20:30,123] [INFO] [real_accelerator.py:110:get_accelerator] ready",
         "[2025-03-14 10:20:30,123] torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: 1)",

@@ -26,11 +26,12 @@ ENVELOPE = Envelope(
     heads=LOWER + DIGITS,
     needle=" ",
     pattern=(
-        rf"(?P<key>{_NAME}-{_NAME} (?![0-9.]{{1,20}} ){_NAME}|"
+        rf"(?P<key>(?=[a-z0-9.-]{{0,200}}\d){_NAME}-{_NAME} (?![0-9.]{{1,20}} ){_NAME}|"
         rf"{_NAME}(?:/[\w.-]{{1,100}}){{1,6}})(?: |$)"
     ),
     peel=peel_stern,
     confirm=True,
+    repeats=3,
     samples=(
         "vllm-0 vllm ERROR 03-14 10:20:30 [core.py:842] boom",
         "ecs/vllm/0a1b2c (EngineCore pid=43) ERROR 03-14 10:20:30 [core.py:842] boom",

@@ -19,6 +19,8 @@ def peel_syslog(match: re.Match[str], peeling: Peeling) -> bool | None:
     The unit's pid is that of the process which opened the stream, not of the writer: it only tells two units apart.
     """
     time, host, unit, pid = match.groups()
+    if pid is None and time[0].isdigit() and unit not in _SYSTEM:
+        return False  # many a sentence begins with two words and holds a colon
     peeling.time, peeling.host = time, host
     if unit in _SYSTEM:
         peeling.speak(parse_process_name(unit))
