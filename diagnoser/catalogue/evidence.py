@@ -14,8 +14,7 @@ def message_evidence(context: Context, subject: Subject, hit: Hit) -> Evidence:
     text = lines[row]
     if row == 0 and subject.position is not None and subject.type:
         text = f"{subject.type}: {text}" if text else subject.type
-    first = context.failure.line if subject.position is None else subject.line - len(lines) + 1
-    return _placed(context, max(first, context.failure.line) + row, text)
+    return _placed(context, min(subject.line + row, max(subject.end_line, subject.line)), text)
 
 
 def frame_evidence(context: Context, frame: Frame, code: bool) -> Evidence:
@@ -31,6 +30,12 @@ def record_evidence(context: Context, hit: Hit) -> Evidence:
     """The line of the failure's own record that a pattern held on."""
     row = context.text.count("\n", 0, hit.start)
     return _placed(context, context.failure.line + row, context.text.split("\n")[row])
+
+
+def line_evidence(source: str, line: int, text: str, start: int) -> Evidence:
+    """The line of a text that holds a position, the text starting on `line`."""
+    row = text.count("\n", 0, start)
+    return Evidence(source, line + row, text.split("\n")[row])
 
 
 def _placed(context: Context, line: int, text: str) -> Evidence:

@@ -15,7 +15,7 @@ from diagnoser.catalogue.search import Pattern
 from diagnoser.errors import RuleError
 from diagnoser.model import Condition, Confidence, Reference, Remedy, Rule, Sample
 
-FORMAT = 1
+FORMAT = 2
 """Raise it whenever the compact form changes."""
 GRAM = 4
 """Characters of the text pieces by which literals are found."""
@@ -45,8 +45,8 @@ class Index(NamedTuple):
     """Literals that are shorter than a piece."""
     log_always: tuple[int, ...]
     """Log patterns without literals."""
-    bodies: tuple[tuple[int, int], ...]
-    """Per rule: where its packed `Rule` starts and how long it is."""
+    bodies: tuple[tuple[int, int, int], ...]
+    """Per rule: where its packed `Rule` starts, how long it is, and its checksum."""
     errors: tuple[tuple[str, str, int | None, str | None], ...]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import marshal
+from binascii import crc32
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ def build(loaded: Loaded) -> tuple[Index, bytes]:
             if names is None:
                 generic.append(candidate)
         body = marshal.dumps(_plain(rule), MARSHAL_VERSION)
-        bodies.append((position, len(body)))
+        bodies.append((position, len(body), crc32(body)))
         chunks.append(body)
         position += len(body)
     entries, owners, always = _log_patterns(loaded.rules)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from diagnoser.catalogue.evidence import frame_evidence, message_evidence, record_evidence
+from diagnoser.catalogue.evidence import frame_evidence, line_evidence, message_evidence, record_evidence
 from diagnoser.catalogue.index import Head, Test
 from diagnoser.catalogue.search import Hit, Pattern, Searcher
 from diagnoser.catalogue.subjects import Context, LogHit, RecordHit, Subject
@@ -125,7 +125,7 @@ def _subject_holds(
     steps: tuple[tuple[Pattern | None, Callable[[], Iterable[tuple[str, Frame | None]]]], ...] = (
         (test.message, lambda: ((subject.message, None),)),
         (test.code, lambda: ((subject.code, subject.frames[-1]),) if subject.code else ()),
-        (test.frame, lambda: Subject(None, None, "", subject.frames[-1:], 0).places()),
+        (test.frame, lambda: Subject(None, None, "", subject.frames[-1:], 0, 0).places()),
         (test.any_frame, subject.places),
     )
     for pattern, texts in steps:
@@ -169,8 +169,9 @@ def _log_holds(
     near = None if alone else _near(context, LogHit(rule, index), test.near, before=True)
     if near is None:
         return None, None
-    record = near.record
-    return Evidence(record.source, record.line, record.body), context.searcher.search(test.log, record.body)
+    text = near.text or near.record.body
+    hit = context.searcher.search(test.log, text)
+    return line_evidence(near.record.source, near.record.line, text, hit.start if hit else 0), hit
 
 
 def _near(context: Context, wanted: LogHit, near: str, *, before: bool) -> RecordHit | None:
@@ -194,7 +195,7 @@ def _refused(rule: str, index: int, test: Test, subject: Subject | None, context
         quoted = context.failure.quoted
         if test.exception is not None and type_holds(test, subject.type, context.searcher, quoted=quoted):
             return True
-        raising = Subject(None, None, "", subject.frames[-1:], 0)
+        raising = Subject(None, None, "", subject.frames[-1:], 0, 0)
         if (
             (test.message is not None and search(test.message, subject.message))
             or (test.code is not None and search(test.code, subject.code))

@@ -38,7 +38,7 @@ class Shelf(NamedTuple):
 
     def rule(self, number: int) -> Rule:
         """One whole rule; read from the file it came from when the cache has changed under us."""
-        offset, length = self.table.bodies[number]
+        offset, length, checksum = self.table.bodies[number]
         if self.bodies is not None:
             return rule(self.bodies[offset : offset + length])
         assert self.cache is not None
@@ -46,7 +46,9 @@ class Shelf(NamedTuple):
             with open(self.cache, "rb") as stream:  # noqa: PTH123
                 if _parse_header(stream.read(_HEADER))[3] == self.checksum:
                     stream.seek(self.start + offset)
-                    return rule(stream.read(length))
+                    body = stream.read(length)
+                    if crc32(body) == checksum:
+                        return rule(body)
         except (OSError, ValueError, EOFError, TypeError):
             pass
         from diagnoser.catalogue.loader import load

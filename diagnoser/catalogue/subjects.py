@@ -18,6 +18,8 @@ class RecordHit(NamedTuple):
     record: LogRecord
     order: int
     """Position in reading order over all sources."""
+    text: str = ""
+    """All lines of the record, where it has several; `record` is the first."""
 
 
 class LogHit(NamedTuple):
@@ -35,7 +37,8 @@ class Subject(NamedTuple):
     message: str
     frames: tuple[Frame, ...]
     line: int
-    """The last line of the message in the log."""
+    """Where the message starts in the log."""
+    end_line: int
 
     @property
     def code(self) -> str:
@@ -67,15 +70,9 @@ class Context(NamedTuple):
 def subjects(failure: Failure) -> tuple[Subject, ...]:
     """Each exception of a failure; the failure itself when it has none."""
     if not failure.exceptions:
-        return (Subject(None, failure.name, failure.text, failure.native_frames, failure.end_line),)
+        return (Subject(None, failure.name, failure.text, failure.native_frames, failure.line, failure.end_line),)
     return tuple(
-        Subject(
-            index,
-            found.type,
-            found.message,
-            found.frames,
-            (found.end_line or found.line) - sum(map(_lines, found.notes)),
-        )
+        Subject(index, found.type, found.message, found.frames, found.line or failure.line, found.end_line)
         for index, found in enumerate(failure.exceptions)
     )
 
@@ -104,6 +101,3 @@ def _both_ends(frames: tuple[Frame, ...]) -> Iterable[Frame]:
     half = MOST_FRAMES // 2
     return (*reversed(frames[-half:]), *reversed(frames[:half]))
 
-
-def _lines(text: str) -> int:
-    return text.count("\n") + 1

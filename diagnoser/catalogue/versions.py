@@ -75,6 +75,8 @@ def fact_holds(value: str | int | float | bool, comparison: str) -> bool:
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if comparison.startswith("~"):
         return re.search(comparison[1:], text) is not None
+    if isinstance(value, int | float) and not isinstance(value, bool) and _number_holds(float(value), comparison):
+        return True
     sign = re.match(r"(>=|<=|==|!=|>|<)\s*", comparison)
     if sign is None:
         return _same(text, comparison)
@@ -83,9 +85,7 @@ def fact_holds(value: str | int | float | bool, comparison: str) -> bool:
         return _same(text, wanted)
     if sign[1] == "!=" and "," not in wanted:
         return not _same(text, wanted)
-    if isinstance(value, int | float):
-        return _number_holds(float(value), comparison)
-    return within(text, comparison) is True
+    return not isinstance(value, int | float) and within(text, comparison) is True
 
 
 def _number_holds(value: float, comparison: str) -> bool:

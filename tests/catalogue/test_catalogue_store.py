@@ -1,0 +1,219 @@
+"""The cache of compact rules: valid or not believed, never harmful."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from diagnoser.catalogue import Catalogue, store
+from diagnoser.catalogue.index import restore
+
+RULE = "id='{0}'\ntitle='{1}'\nrole='cause'\nfamily='f'\n[[match]]\nlog='pool (?P<n>\\d+) lost'\n"
+
+
+@pytest.fixture
+def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DIAGNOSER_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "rules" / "f"
+    folder.mkdir(parents=True)
+    (folder / "a.toml").write_text(RULE.format("a", "first"))
+    return folder
+
+
+def load(rules: Path) -> Catalogue:
+    return Catalogue.load([str(rules.parent)], builtin=False)
+
+
+def cache_file(rules: Path) -> Path:
+    (found,) = (rules.parent.parent / "cache").glob("*.rules")
+    return found
+
+
+def forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(directory: str) -> store.Shelf:
+        raise AssertionError(f"read {directory} although its cache is valid")
+
+    monkeypatch.setattr(store, "read_shelf", refuse)
+
+
+def test_the_second_run_reads_no_toml_and_sees_the_same(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load(rules)
+    forbid_reading(monkeypatch)
+    second = load(rules)
+
+    assert dict(second.rules) == dict(first.rules)
+    assert second.digest == first.digest
+    assert second.scan("pool 3 lost") == first.scan("pool 3 lost") == (("a", 0),)
+
+
+def test_errors_are_kept_too(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (rules / "b.toml").write_text("id='b'\nrole='no'\n")
+    first = load(rules)
+    forbid_reading(monkeypatch)
+
+    assert [str(error) for error in load(rules).errors] == [str(error) for error in first.errors]
+    assert first.errors
+
+
+def test_a_changed_added_or_removed_file_is_seen(rules: Path) -> None:
+    assert load(rules).rules["a"].title == "first"
+
+    (rules / "a.toml").write_text(RULE.format("a", "second"))
+    assert load(rules).rules["a"].title == "second"
+
+    (rules / "b.toml").write_text(RULE.format("b", "other"))
+    assert set(load(rules).rules) == {"a", "b"}
+
+    (rules / "a.toml").unlink()
+    assert set(load(rules).rules) == {"b"}
+
+
+def test_the_cache_belongs_to_its_user_alone(rules: Path) -> None:
+    load(rules)
+    path = cache_file(rules)
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_a_cache_that_others_may_write_is_not_believed(rules: Path) -> None:
+    load(rules)
+    path = cache_file(rules)
+    path.chmod(0o666)
+    before = path.read_bytes()
+
+    assert store._read(str(path), store._key(str(rules.parent), installed=False), str(rules.parent)) is None
+    assert load(rules).rules["a"].title == "first"
+    assert path.read_bytes() == before
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_no_cache_is_written_where_others_may_write(rules: Path) -> None:
+    place = rules.parent.parent / "cache"
+    place.mkdir()
+    place.chmod(0o777)
+
+    assert load(rules).rules["a"].title == "first"
+    assert list(place.iterdir()) == []
+
+
+def test_a_link_in_place_of_the_part_file_is_not_followed(rules: Path) -> None:
+    load(rules)
+    path = cache_file(rules)
+    victim = rules.parent.parent / "victim"
+    victim.write_text("precious")
+    path.unlink()
+    Path(f"{path}.{os.getpid()}.part").symlink_to(victim)
+
+    assert load(rules).rules["a"].title == "first"
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.parametrize("value", ["off", "OFF", "0", "no"])
+def test_it_can_be_turned_off(rules: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("DIAGNOSER_CACHE", value)
+    monkeypatch.chdir(rules)
+
+    assert load(rules).rules["a"].title == "first"
+    assert not (rules.parent.parent / "cache").exists()
+    assert [entry.name for entry in rules.iterdir()] == ["a.toml"]
+
+
+def test_without_a_home_there_is_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DIAGNOSER_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert store._cache_directory() is None
+
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert store._cache_directory() is None
+
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert store._cache_directory() == "/somewhere/diagnoser"
+
+
+def test_a_cache_folder_that_can_not_be_made_is_no_error(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (rules.parent.parent / "file").write_text("")
+    monkeypatch.setenv("DIAGNOSER_CACHE", str(rules.parent.parent / "file" / "cache"))
+
+    assert load(rules).rules["a"].title == "first"
+
+
+def test_old_cache_files_are_removed(rules: Path) -> None:
+    place = rules.parent.parent / "cache"
+    place.mkdir(mode=0o700)
+    for number in range(store.MOST_FILES + 4):
+        old = place / f"old-{number:02}.rules"
+        old.write_bytes(b"x")
+        os.utime(old, (number, number))
+
+    load(rules)
+    left = sorted(entry.name for entry in place.iterdir())
+
+    assert len(left) == store.MOST_FILES
+    assert "old-00.rules" not in left
+    assert any(name.startswith("rules-") for name in left)
+
+
+def test_a_rule_is_read_anew_when_the_cache_changed_under_it(rules: Path) -> None:
+    load(rules)
+    catalogue = load(rules)
+    path = cache_file(rules)
+    content = path.read_bytes()
+
+    path.write_bytes(content[:-40])
+    assert catalogue.rules["a"].title == "first"
+
+    for broken in (b"", b"DGNR" + bytes(16)):
+        fresh = load(rules)
+        path.write_bytes(broken)
+        assert fresh.rules["a"].title == "first"
+
+
+def test_a_prebuilt_file_of_another_version_is_ignored(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import marshal
+
+    shelf = store.read_shelf(str(rules.parent))
+    assert shelf.bodies is not None
+    path = rules.parent.parent / "rules.bin"
+    for name, expected in ((store.__version__, True), ("0.0.0", False)):
+        key = marshal.dumps((store.FORMAT, name), 4)
+        path.write_bytes(store.encode(shelf.table, shelf.bodies, key))
+        found = store.prebuilt(str(path), str(rules.parent))
+        assert (found is not None) is expected
+        if found is not None:
+            assert found.rule(0).title == "first"
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damage_is_never_believed_and_never_raises(rules: Path, data: st.DataObject) -> None:
+    load(rules)
+    path = cache_file(rules)
+    content = bytearray(path.read_bytes())
+    kind = data.draw(st.sampled_from(["cut", "flip", "grow"]))
+    at = data.draw(st.integers(0, len(content) - 1))
+    if kind == "cut":
+        del content[at:]
+    elif kind == "flip":
+        content[at] ^= data.draw(st.integers(1, 255))
+    else:
+        content += bytes(at)
+    path.write_bytes(content)
+
+    catalogue = load(rules)
+
+    assert catalogue.scan("pool 3 lost") == (("a", 0),)
+    assert catalogue.rules["a"].title == "first"
+
+
+@pytest.mark.parametrize("packed", [b"", b"x", b"N", b"(\x00\x00\x00\x00"])
+def test_what_is_no_index_is_refused(packed: bytes) -> None:
+    with pytest.raises((ValueError, EOFError, TypeError)):
+        restore(packed)
