@@ -16,6 +16,11 @@ ANY_HEAD = ""
 LAST = 99
 """Order of an envelope that takes any text for a prefix: it proves nothing about what stands before it."""
 
+SYSTEM_UNITS = frozenset((
+    "kernel", "systemd", "systemd-coredump", "systemd-oomd", "earlyoom", "kubelet", "dockerd", "containerd", "crio",
+))  # fmt: skip
+"""Writers of their own in the system's log, not services whose output it collects."""
+
 DIGITS = "0123456789"
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -28,6 +33,7 @@ class Peeling:
     __slots__ = (
         "bodies", "container", "done", "format", "host", "joined", "level", "outer", "owed", "partial", "pod",
         "prefixed", "process", "section", "site", "text", "time",
+        "writer",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -54,6 +60,8 @@ class Peeling:
         """The other writer, where the prefixes of two writers stand on one line."""
         self.section: str | None = None
         """The file that the following lines come from, where a header says so."""
+        self.writer: Process | None = None
+        """The writer of the following lines, where a marker says so."""
 
     def speak(self, process: Process) -> None:
         """Name the writer; a writer named before becomes an outer one, unless both names mean the same process."""

@@ -46,7 +46,9 @@ class Memory:
 
     def forget(self, plain: Process) -> None:
         """Start anew with another writer of plain lines."""
-        self.__init__(plain)  # type: ignore[misc]
+        self._plain = plain
+        self._records.clear()
+        self._writers.clear()
 
     def recall(self, text: str, source: str, number: int) -> LogRecord | None:
         """The record of a line that begins like one before, or is plain indented text; None for any other line."""
@@ -67,7 +69,7 @@ class Memory:
         if blanks < 0:
             return None
         if blanks == 0:
-            if text[2:3] in _NOT_INDENTED_TEXT or not is_clean(text):
+            if text[2:3] in _NOT_INDENTED_TEXT or ".py:" in text or not is_clean(text):
                 return None
             return _new(LogRecord, (text, source, number, self._plain, None, None, None, "plain", 1, False, ()))
         written = self._writers.get(text[:blanks])
@@ -123,6 +125,7 @@ def is_clean(text: str) -> bool:
         and "Traceback" not in text
         and "\\n" not in text
         and "[0m" not in text
+        and "[39m" not in text
         and "[repeated " not in text
         and ".**" not in text
         and not text.endswith((", in init", "**", "^M"))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from diagnoser.envelopes._base import LAST, Envelope, Peeling
 from diagnoser.envelopes._discovery import compiled, envelopes_for
-from diagnoser.envelopes._glue import split_glued
+from diagnoser.envelopes._glue import split_collapsed, split_glued
 from diagnoser.envelopes._memory import Memory
 from diagnoser.envelopes._repair import Repair, strip_ansi
 from diagnoser.envelopes._unfold import HEADER, unfold
@@ -24,6 +24,8 @@ _CONFIRMED = 4096
 """Different names (containers, pods) that are taken for prefixes of one source at most."""
 _REDRAWN = 64
 """Of a line that was redrawn with carriage returns (a progress bar), only so many last states are read."""
+_MARGINS = frozenset(" \t>")
+"""What a quoted or indented paste begins with; such a line must reach the repair every time."""
 _KNOWN_TEXT = (
     HEADER, '  File "', "  + Exception Group Traceback", "During handling of the above", "The above exception was",
     "usage: ", "vllm: error: ", "vllm serve: error: ",
@@ -77,9 +79,11 @@ class Peeler:
                 return [known]
         owed = self._owed
         peelings = self._peel(Peeling(mended), raw)
+        if len(peelings) == 1 and peelings[0].done and (parts := split_collapsed(mended, peelings[0].text)):
+            peelings = [peeling for part in parts for peeling in self._peel(Peeling(part), raw)]
         records = self._records(peelings, raw)
         is_one_text = len(records) == 1 and not peelings[0].joined and owed is None and self._owed is None
-        if is_one_text and not self._memory.remember(text, records[0]) and mended is not text:
+        if is_one_text and (text[:1] in _MARGINS or not self._memory.remember(text, records[0])) and mended is not text:
             self._memory.remember(mended, records[0])
         return records
 
@@ -191,9 +195,8 @@ class Peeler:
     def _records(self, peelings: list[Peeling], raw: RawLine) -> list[LogRecord]:
         records = []
         for peeling in peelings:
-            if peeling.section is not None:
-                self._default = self._default._replace(container=peeling.section)
-                self._memory.forget(self._default)
+            if peeling.section is not None or peeling.writer is not None:
+                self._turn(peeling)
             process, outer = self._writer(peeling), peeling.outer
             if self._owed is not None:
                 process, outer = self._settle(peeling, raw, process, outer)
@@ -212,6 +215,16 @@ class Peeler:
                 for part in bodies
             ]  # fmt: skip
         return records
+
+    def _turn(self, peeling: Peeling) -> None:
+        """From here on the lines come from another file or from the writer that a marker names."""
+        default = self._default
+        if peeling.section is not None:
+            default = default._replace(container=peeling.section)
+        if peeling.writer is not None and default.name is None:
+            default = default._replace(name=peeling.writer.name, role=peeling.writer.role)
+        self._default = default
+        self._memory.forget(default)
 
     def _settle(
         self, peeling: Peeling, raw: RawLine, process: Process, outer: tuple[Process, ...]

@@ -80,6 +80,7 @@ class Repair:
         self.watchful = False
         """True when what was learned bears on lines that show no damage themselves."""
         self._margin = ""
+        self._indent = ""
         self._entities = False
         self._curly = False
         self._eaten = False
@@ -101,7 +102,8 @@ class Repair:
             self.watchful = self.watchful or self._eaten
         if text.endswith("^M"):
             text = text[:-2]
-        if text[:1] in ">`~" or text.startswith("  | ") or self._margin:
+        first = text[:1]
+        if self._margin or first in ">`~" or (first in " \t" and text.lstrip()[:1] in "|([DIWEC{"):
             text = self._mend_margin(text)
         return text
 
@@ -151,9 +153,21 @@ class Repair:
         for margin in (">", "  | "):
             if text.startswith(margin):
                 return self._without_margin(text, margin)
+        indent = text[: len(text) - len(text.lstrip())]
+        if self._margin.isspace() and text.startswith(self._margin):
+            return text[len(self._margin) :]
+        if indent and self._is_claimed(text[len(indent) :]):
+            return self._without_indent(text, indent)
         if text.strip():
             self._margin, self.watchful = "", self._eaten
         return text
+
+    def _without_indent(self, text: str, indent: str) -> str:
+        """A log line behind blanks; the second one shows that the whole log was indented."""
+        if self._indent == indent:
+            self._margin, self.watchful = indent, True
+        self._indent = indent
+        return text[len(indent) :]
 
     def _without_margin(self, text: str, margin: str) -> str:
         inner = text[len(margin) :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from diagnoser.envelopes._base import Envelope, Peeling, level_name
+from diagnoser.envelopes._base import SYSTEM_UNITS, Envelope, Peeling, level_name
 from diagnoser.model import Process
 from diagnoser.processes import parse_process_name
 
@@ -138,7 +138,10 @@ def _read_place(document: Document, peeling: Peeling) -> None:
         peeling.host = _first(place, ("hostname", "host", "_HOSTNAME", "node_name", "nodename")) or peeling.host
     if len(places) == 1 and not peeling.container:
         unit, pid = document.get("SYSLOG_IDENTIFIER"), document.get("_PID")
-        if isinstance(unit, str):
+        if unit in SYSTEM_UNITS:
+            peeling.speak(parse_process_name(unit))
+            peeling.prefixed = True
+        elif isinstance(unit, str):
             peeling.container = f"{unit}[{pid}]" if pid else unit
 
 

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import re
 
-from diagnoser.envelopes._base import Envelope, Peeling
+from diagnoser.envelopes._base import SYSTEM_UNITS, Envelope, Peeling
 from diagnoser.processes import parse_process_name
-
-_SYSTEM = frozenset((
-    "kernel", "systemd", "systemd-coredump", "systemd-oomd", "earlyoom", "kubelet", "dockerd", "containerd", "crio",
-))  # fmt: skip
-"""Writers of their own, not units whose output journald collects."""
 
 
 def peel_syslog(match: re.Match[str], peeling: Peeling) -> bool | None:
@@ -19,10 +14,10 @@ def peel_syslog(match: re.Match[str], peeling: Peeling) -> bool | None:
     The unit's pid is that of the process which opened the stream, not of the writer: it only tells two units apart.
     """
     time, host, unit, pid = match.groups()
-    if pid is None and time[0].isdigit() and unit not in _SYSTEM:
+    if pid is None and time[0].isdigit() and unit not in SYSTEM_UNITS:
         return False  # many a sentence begins with two words and holds a colon
     peeling.time, peeling.host = time, host
-    if unit in _SYSTEM:
+    if unit in SYSTEM_UNITS:
         peeling.speak(parse_process_name(unit))
         peeling.prefixed = True
     else:

@@ -40,7 +40,7 @@ def test_the_prefix_comes_off(envelope: Envelope, sample: str) -> None:
     peeler = Peeler()
     records = [*peeler.feed(RawLine(sample, "a.log", 1)), *peeler.close()]
     assert records
-    if envelope.name != "tail-header":
+    if envelope.name not in ("tail-header", "ray-marker"):
         assert all(len(record.body) < len(sample) for record in records)
     assert sum(peeler.formats.values()) >= 1
     assert "plain" not in peeler.formats

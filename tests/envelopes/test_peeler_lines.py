@@ -433,3 +433,16 @@ def test_formats_are_counted() -> None:
     for number, line in enumerate([f"{T1} {TEXT}", f"{T1} {TEXT}", FRAME, "[rank0]: x"]):
         list(peeler.feed(RawLine(line, "a.log", number)))
     assert dict(peeler.formats) == {"vllm": 2, "plain": 1, "torch-rank": 1}
+
+
+def test_a_marker_in_a_ray_worker_s_own_file_names_the_writer() -> None:
+    lines = [":job_id:01000000", FRAME, ":actor_name:RayWorkerWrapper", FRAME, f"{T1} x"]
+    names = [record.process.name for record in peel(*lines)]
+    assert names == [None, None, "RayWorkerWrapper", "RayWorkerWrapper", "Worker_TP1"]
+
+
+def test_the_kernel_speaks_for_itself_in_the_journal() -> None:
+    line = '{"MESSAGE":"Out of memory: Killed process 44","SYSLOG_IDENTIFIER":"kernel","PRIORITY":"3","_HOSTNAME":"node-a"}'
+    assert peel(line) == [
+        record("Out of memory: Killed process 44", process=named("kernel", None, "node-a"), format="json", prefixed=True)
+    ]

@@ -130,3 +130,19 @@ def test_literal_newlines_are_split() -> None:
 def test_a_traceback_quoted_in_a_request_is_not_split() -> None:
     record = f"(APIServer pid=1) INFO 03-14 10:20:30 [a.py:1] prompt: '{HEADER}\\n  File \"a.py\", line 3, in f'"
     assert bodies(record) == [f"prompt: '{HEADER}\\n  File \"a.py\", line 3, in f'"]
+
+
+def test_an_indented_log_is_moved_left_from_its_second_line_on() -> None:
+    lines = [f"    {RECORD}", f"    {RECORD}", f"    {HEADER}", f"    {FRAME}", "    ValueError: x", HEADER, FRAME, "    main()"]
+    assert bodies(*lines) == ["boom", "boom", HEADER, FRAME, "ValueError: x", HEADER, FRAME, "    main()"]
+    assert bodies("\tERROR 03-14 10:20:30 engine.py:366] boom") == ["boom"]
+
+
+def test_a_log_on_one_line_is_split_where_its_prefix_comes_again() -> None:
+    head = "(EngineCore pid=43) ERROR 03-14 10:20:30 [core.py:842] "
+    other = "(APIServer pid=1) INFO 03-14 10:20:31 [a.py:1] "
+    peeler = Peeler()
+    records = list(peeler.feed(RawLine(f"{head}{HEADER} {head}{FRAME} {head}ValueError: x {other}bye", "a.log", 1)))
+    assert [(record.body, record.process.name) for record in records] == [
+        (HEADER, "EngineCore"), (FRAME, "EngineCore"), ("ValueError: x", "EngineCore"), ("bye", "APIServer"),
+    ]  # fmt: skip
