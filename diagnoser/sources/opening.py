@@ -154,14 +154,14 @@ def _expand(paths: Sequence[str]) -> Iterator[str]:
         if path != "-" and names.has_magic(path) and not os.path.lexists(path):
             import glob
 
-            yield from sorted(glob.glob(path, recursive=True), key=names.natural) or (path,)  # noqa: PTH207
+            yield from sorted(glob.glob(path, recursive=True), key=names.natural) or (path,)
         else:
             yield path
 
 
 def _status(path: str) -> os.stat_result:
     try:
-        return os.stat(path)  # noqa: PTH116 - pathlib is slow to import
+        return os.stat(path)
     except (OSError, ValueError) as error:
         raise InputError(path, _why(error)) from None
 

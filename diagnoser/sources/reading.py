@@ -41,7 +41,7 @@ class SkipReader:
             end += read
             progress(end - room)
         self._skipper.given(end - room)
-        head = window = Window(buffer, room, room, end, -room, ())
+        head = window = Window(buffer, room, room, end, -room)
         if end == limit:
             for window in self._windows(view, head, finder()):
                 progress(window.end + window.base)
@@ -58,12 +58,13 @@ class SkipReader:
         room = self._skipper.lookback
         while window.start < window.end:
             begin = max(window.low, window.start - LONGEST + 1)
-            yield window._replace(hits=find(view[: window.end], begin, window.start))
+            strong, weak = find(view[: window.end], begin, window.start)
+            yield window._replace(strong=strong, weak=weak) if strong or weak else window
             kept = min(room, window.end - window.low)
             view[room - kept : room] = view[window.end - kept : window.end]
             read = self._stream.readinto(view[room : room + self._settings.window])
             base = window.end + window.base - room
-            window = Window(window.buffer, room - kept, room, room + read, base, ())
+            window = Window(window.buffer, room - kept, room, room + read, base)
         yield window
 
     def _stretch(self, window: Window, begin: int, stop: int) -> list[RawLine]:

@@ -8,11 +8,11 @@ the whole log interesting. All this rests on the bytes of the log alone, never o
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-Hit = tuple[int, int]
-"""Index just behind a trigger, and the number of the weak trigger that it is, or -1 for a strong one."""
+_LINE_ENDS = (b"\n", b"\r", b"\0")
 
 
 class Settings(NamedTuple):
@@ -49,8 +49,10 @@ class Window(NamedTuple):
     end: int
     base: int
     """Place in the log of index 0 (negative at the beginning of the log)."""
-    hits: Sequence[Hit]
-    """The triggers that end in the new bytes, ascending."""
+    strong: Sequence[int] = ()
+    """Indices just behind the strong triggers that end in the new bytes, ascending."""
+    weak: Sequence[tuple[int, int]] = ()
+    """The same for the weak ones, each with its number."""
 
 
 class Skipper:
@@ -65,10 +67,9 @@ class Skipper:
         self._done = 0  # every byte before this one was given out or dropped
         self._reading = True
         self._until = settings.head  # while reading: lines that begin before this byte are read
-        self._known = 0  # end of the last line with a strong trigger
-        self._weak_known = 0
-        self._weak_lines: dict[int, int] = {}
         self._open_after = 0  # not 0: how much to read after the end of the current line, which has not come yet
+        self._passed_over = 0  # triggers before this byte lie in what is cut off
+        self._weak_lines: dict[int, list[int]] = {}  # where the lines with each weak trigger begin
 
     def given(self, end: int) -> None:
         """The log up to the byte `end`, within the head, was read already."""
@@ -78,17 +79,11 @@ class Skipper:
         """Index pairs of the stretches to read, in order."""
         if self._open_after:
             self._find_line_end(window, window.start, self._open_after)
-        for end, weak in window.hits:
-            if end <= (self._known if weak < 0 else self._weak_known) - window.base:
-                continue  # on a line that is read already
-            if weak >= 0 and self._open_after:
-                continue  # the same, the end of the line has not come
+        for end, after in self._marks(window):
             line = self._line_start(window, end - 1)
-            if line is None or (weak >= 0 and self._ignored(end + window.base, weak)):
-                continue
-            self.hit = self.hit or (weak < 0 and end + window.base > self._settings.head)
-            yield from self._begin(window, line)
-            self._find_line_end(window, end - 1, self._settings.after if weak < 0 else self._settings.weak_after)
+            if line is not None:
+                yield from self._begin(window, line)
+                self._find_line_end(window, end - 1, after)
         if self._reading:
             stop = self._stop(window)
             self._reading = stop is None
@@ -106,13 +101,39 @@ class Skipper:
         begin = max(at, self._done - window.base)
         return (begin, window.end) if at > 0 and begin < window.end else None
 
-    def _ignored(self, end: int, weak: int) -> bool:
-        """Whether the weak trigger that ends at the byte `end` adds nothing to read, or spoke too often."""
-        if end + self._settings.weak_after <= self._until:
-            return True
-        lines = self._weak_lines.get(weak, 0) + 1
-        self._weak_lines[weak] = lines
-        return lines > self._settings.weak_lines
+    def _marks(self, window: Window) -> Iterator[tuple[int, int]]:
+        """The triggers that matter: where each ends, and how much to read after its line; ascending.
+
+        Of strong triggers that follow each other closely, only the last one matters: nothing between them is healthy.
+        """
+        weak = self._weak_marks(window)
+        strong, at, after = window.strong, 0, self._settings.after
+        while at < len(strong) or weak:
+            at = bisect_right(strong, self._passed_over - window.base, at)
+            if self._open_after == after or (at == len(strong) and not weak):
+                return  # every other one is on the same line, whose end has not come
+            if weak and (at == len(strong) or weak[0] < strong[at]):
+                yield weak.pop(0), self._settings.weak_after
+                continue
+            if self._reading:
+                at = max(at, bisect_right(strong, self._until - window.base) - 1)
+            while weak and weak[0] < strong[at]:
+                weak.pop(0)
+            self.hit = self.hit or strong[at] + window.base > self._settings.head
+            yield strong[at], after
+            at += 1
+
+    def _weak_marks(self, window: Window) -> list[int]:
+        """Ends of the weak triggers on the first lines that hold each of them."""
+        marks: list[int] = []
+        for end, number in window.weak:
+            lines = self._weak_lines.setdefault(number, [])
+            if len(lines) < self._settings.weak_lines:
+                line = self._line_start(window, end - 1)
+                if line is not None and (not lines or lines[-1] != line + window.base):
+                    lines.append(line + window.base)
+                    marks.append(end)
+        return marks
 
     def _begin(self, window: Window, line: int) -> Iterator[tuple[int, int]]:
         """Start to read with what precedes the line at index `line`; gives the stretch that ended before, if any."""
@@ -131,11 +152,7 @@ class Skipper:
             self._open_after = max(self._open_after, after)
             return
         self._open_after = 0
-        end = newline + 1 + window.base
-        self._weak_known = end
-        if after == self._settings.after:
-            self._known = end
-        self._until = max(self._until, end + after)
+        self._until = max(self._until, newline + 1 + window.base + after)
 
     def _stop(self, window: Window) -> int | None:
         """Index just behind the last line to read; None when its end has not come yet."""
@@ -146,13 +163,18 @@ class Skipper:
         return None if newline < 0 else newline + 1
 
     def _line_start(self, window: Window, at: int) -> int | None:
+        """Index where the line or piece begins that `at` is in; None when that part of it is cut off anyway."""
         floor = max(window.low, at - self._line_bytes)
         found = window.buffer.rfind(b"\n", floor, at)
         if found < 0:
-            found = max(window.buffer.rfind(b"\r", floor, at), window.buffer.rfind(b"\0", floor, at))
+            found = max(window.buffer.rfind(sign, floor, at) for sign in _LINE_ENDS[1:])
         if found >= 0:
             return found + 1
-        return floor if floor + window.base == 0 else None
+        if floor + window.base == 0:
+            return floor
+        ends = [found for found in (window.buffer.find(sign, at, window.end) for sign in _LINE_ENDS) if found >= 0]
+        self._passed_over = min(ends, default=window.end) + window.base
+        return None
 
     def _context_start(self, window: Window, line: int) -> int:
         """Index of the first line that is read before the line that begins at `line`."""

@@ -11,6 +11,7 @@ which texts share one of its 16 buckets follows from the order, and a bad order 
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Callable
 
 # fmt: off
@@ -35,9 +36,12 @@ LONGEST = max(map(len, LITERALS))
 _ONE_SEARCH = 64
 _NARROW_SEARCH = 32
 
-Finder = Callable[[memoryview, int, int], list[tuple[int, int]]]
-"""Called with a buffer, and the indices of its first byte to search and of its first new byte. Gives, ascending, where
-each trigger ends that ends in the new bytes, and its number if it is weak, or -1."""
+_SEARCHED_AT_ONCE = 256 * 1024  # a flood has as many hits as it can in this many bytes, each takes 150 bytes
+
+Hits = tuple[list[int], list[tuple[int, int]]]
+"""Where each strong trigger ends, and where each weak one does with its number; both ascending."""
+Finder = Callable[[memoryview, int, int], Hits]
+"""Called with a buffer, the index to begin at, and the index of the first new byte: what ends before it is left out."""
 
 
 def finder(literals: tuple[bytes, ...] = LITERALS) -> Finder:
@@ -46,19 +50,32 @@ def finder(literals: tuple[bytes, ...] = LITERALS) -> Finder:
         from ahocorasick_rs import BytesAhoCorasick, MatchKind
     except ImportError:
         return _plain_finder(literals)
-    weak = [number if literal in WEAK else -1 for number, literal in enumerate(literals)]
     size = _literals_per_search()
     searches = [
-        (BytesAhoCorasick(literals[at : at + size], matchkind=MatchKind.LeftmostFirst), weak[at : at + size])
+        (at, BytesAhoCorasick(literals[at : at + size], matchkind=MatchKind.LeftmostFirst).find_matches_as_indexes)
         for at in range(0, len(literals), size)
     ]
+    is_strong = [literal not in WEAK for literal in literals]
 
-    def find(view: memoryview, begin: int, new: int) -> list[tuple[int, int]]:
-        hits: list[tuple[int, int]] = []
-        for search, kinds in searches:
-            if found := search.find_matches_as_indexes(view[begin:]):
-                hits += [(end + begin, kinds[number]) for number, _, end in found if end + begin > new]
-        return sorted(hits) if len(searches) > 1 else hits
+    def find(view: memoryview, begin: int, new: int) -> Hits:
+        strong: list[int] = []
+        weak: list[tuple[int, int]] = []
+        while begin < len(view):
+            stop = min(begin + _SEARCHED_AT_ONCE, len(view))
+            for first, search in searches:
+                if found := search(view[begin:stop]):
+                    kinds = is_strong[first:]
+                    ends = [end + begin for number, _, end in found if kinds[number]]
+                    strong += ends[bisect_right(ends, new) :]
+                    if len(ends) < len(found):
+                        hits = [(end + begin, number + first) for number, _, end in found if not kinds[number]]
+                        weak += [hit for hit in hits if hit[0] > new]
+            new = stop
+            begin = stop if stop == len(view) else stop - LONGEST + 1
+        if len(searches) > 1:
+            strong.sort()
+            weak.sort()
+        return strong, weak
 
     return find
 
@@ -75,8 +92,10 @@ def _plain_finder(literals: tuple[bytes, ...]) -> Finder:
     search = re.compile(b"|".join(map(re.escape, literals))).finditer
     weak = {literal: number for number, literal in enumerate(literals) if literal in WEAK}
 
-    def find(view: memoryview, begin: int, new: int) -> list[tuple[int, int]]:
-        ends = ((found.end(), weak.get(found[0], -1)) for found in search(view, begin))
-        return [hit for hit in ends if hit[0] > new]
+    def find(view: memoryview, begin: int, new: int) -> Hits:
+        ends = [(found.end(), weak.get(found[0])) for found in search(view, begin) if found.end() > new]
+        return [end for end, number in ends if number is None], [
+            (end, number) for end, number in ends if number is not None
+        ]
 
     return find

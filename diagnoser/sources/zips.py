@@ -124,7 +124,7 @@ class _ZipMember(ByteStream):
 
 def directory_bytes(path: str) -> int:
     """The stated size of the archive's directory: what opening it takes into memory."""
-    with open(path, "rb") as file:  # noqa: PTH123 - pathlib is slow to import
+    with open(path, "rb") as file:
         end = file.seek(0, 2)
         file.seek(max(0, end - 65_557))
         tail = file.read()

@@ -170,4 +170,4 @@ def test_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path = tar(tmp_path / "b.tgz", FILES, "w:gz")
     monkeypatch.chdir(tmp_path)
     contents(path)
-    assert os.listdir(tmp_path) == ["b.tgz"]  # noqa: PTH208
+    assert os.listdir(tmp_path) == ["b.tgz"]

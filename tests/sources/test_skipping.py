@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -124,7 +123,7 @@ def test_the_plain_search_finds_what_the_native_one_finds(log: bytes, sizes: lis
     assert [plain(*view) for view in views] == [native(*view) for view in views] == [narrow(*view) for view in views]
 
 
-def _finders() -> list[Callable[[memoryview, int, int], list[tuple[int, int]]]]:
+def _finders() -> list[triggers.Finder]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(triggers, "_literals_per_search", lambda: 32)
         narrow = triggers.finder()
