@@ -1,8 +1,8 @@
 """Find the real cause of a crashed LLM-serving deployment in its logs, and say what to do about it.
 
-    >>> report = diagnose("AssertionError: mooncake connector metadata size mismatch")
-    >>> report.verdict
-    'diagnosed'
+>>> report = diagnose("AssertionError: mooncake connector metadata size mismatch")
+>>> report.verdict
+'diagnosed'
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Every error that Diagnoser raises on purpose.
 
-    DiagnoserError                exit code 2
-    ├── UsageError                options that do not go together
-    ├── InputError                a log, configuration or bundle that can't be read
-    ├── RuleError                 a rule file that is wrong: path, line and key
-    │   └── RuleErrors            all of them, from one load
-    └── PreflightError            a configuration that could never work: every problem listed
+DiagnoserError                exit code 2
+├── UsageError                options that do not go together
+├── InputError                a log, configuration or bundle that can't be read
+├── RuleError                 a rule file that is wrong: path, line and key
+│   └── RuleErrors            all of them, from one load
+└── PreflightError            a configuration that could never work: every problem listed
 """
 
 from __future__ import annotations

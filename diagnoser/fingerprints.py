@@ -44,4 +44,4 @@ def fingerprint(kind: str, name: str | None, message: str, frames: tuple[Frame, 
 
 def _foreign(frame: Frame) -> bool:
     file = frame.file
-    return file.startswith(_FOREIGN) or "/lib/python3" in file and "site-packages" not in file
+    return file.startswith(_FOREIGN) or ("/lib/python3" in file and "site-packages" not in file)

@@ -17,8 +17,10 @@ def without_ignored(report: Report, ids: Collection[str]) -> Report:
     coverage = report.coverage._replace(notes=(*report.coverage.notes, note))
     if kept:
         return report._replace(incidents=kept, coverage=coverage)
-    return report._replace(incidents=(), coverage=coverage, verdict="healthy", summary="No failure that the settings do not ignore.")
+    return report._replace(
+        incidents=(), coverage=coverage, verdict="healthy", summary="No failure that the settings do not ignore."
+    )
 
 
 def _ignored(incident: Incident, ids: Collection[str]) -> bool:
-    return incident.fingerprint in ids or bool(incident.diagnoses) and incident.diagnoses[0].rule in ids
+    return incident.fingerprint in ids or (bool(incident.diagnoses) and incident.diagnoses[0].rule in ids)

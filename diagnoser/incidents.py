@@ -16,6 +16,11 @@ from diagnoser.lifecycle import Moment
 from diagnoser.model import Impact, Incident, Process, Rule
 from diagnoser.roles import Case, Played, depth, play
 
+_QUOTED = (
+    "The process that failed is not in this log; its error is known from the text that another process quoted."
+)
+_QUIET_LINES = 3
+"""Lines that may follow the last wait of a hang."""
 MAX_INCIDENTS = 50
 """Incidents reported of one input."""
 
@@ -36,8 +41,13 @@ class _Run(NamedTuple):
     moments: list[Moment]
 
 
-def build(cases: Sequence[Case], moments: Sequence[Moment], rules: Mapping[str, Rule]) -> Outcome:
-    """Every incident, crashes before failed requests, in order of time otherwise."""
+def build(
+    cases: Sequence[Case], moments: Sequence[Moment], rules: Mapping[str, Rule], *, last: int | None = None
+) -> Outcome:
+    """Every incident, crashes before failed requests, in order of time otherwise.
+
+    `last` is the reading order of the last line; it tells whether a wait that the log ends with was the end of all.
+    """
     played = [play(case, rules) for case in sorted(cases, key=lambda case: case.failure.order)]
     played = [item for item in played if item.part != "noise"]
     crashes: list[Incident] = []
@@ -48,7 +58,7 @@ def build(cases: Sequence[Case], moments: Sequence[Moment], rules: Mapping[str, 
         stopped = ordered is not None
         if ordered is not None:
             run = run._replace(cases=[item for item in run.cases if item.failure.order < ordered.order])
-        crash = _crash(run, rules, stopped=stopped)
+        crash = _crash(run, rules, stopped=stopped) or _hang(run, rules, last)
         if crash is not None:
             crashes.append(crash)
             stopped = False
@@ -107,6 +117,25 @@ def _crash(run: _Run, rules: Mapping[str, Rule], *, stopped: bool) -> Incident |
     return _incident(root, cases, run, rules, reasons, incomplete, _impact(root, terminal, run, rules))
 
 
+def _hang(run: _Run, rules: Mapping[str, Rule], last: int | None) -> Incident | None:
+    """A log that ends in repeated waits: nothing died, and nothing goes on."""
+    waits = [item for item in run.cases if item.causes and any(_waits(match.rule, rules) for match in item.roles)]
+    if last is None or not waits or sum(item.failure.count for item in waits) < 2:
+        return None
+    first = min(item.failure.order for item in waits)
+    latest = max(item.failure.last or item.failure.order for item in waits)
+    if latest < last - _QUIET_LINES or any(moment.order > first for moment in run.moments):
+        return None
+    root = waits[0]
+    reason = "The log ends while a process waits for another that says nothing; no process reports a failure."
+    return _incident(root, waits, run, rules, [reason], False, "hang")
+
+
+def _waits(rule_id: str, rules: Mapping[str, Rule]) -> bool:
+    rule = rules.get(rule_id)
+    return rule is not None and rule.role == "symptom" and rule.impact == "hang"
+
+
 def _harmless(item: Played) -> bool:
     """True for an unexplained message without a traceback, and for what the program logged as a warning."""
     return not item.loud or (item.failure.kind == "message" and not item.causes)
@@ -120,15 +149,9 @@ def _root(cases: list[Played], moments: list[Moment], rules: Mapping[str, Rule])
     if candidates:
         return (*_pick(candidates, cases, rules), False)
     quoted = [item for item in cases if item.failure.quoted and item.part == "candidate"]
-    if quoted:
+    if any(item.causes for item in quoted) or quoted and not any(item.causes for item in cases if item.part != "client"):
         best = min(quoted, key=lambda item: (not item.causes, item.failure.order))
-        return (
-            best,
-            [
-                "The process that failed is not in this log; its error is known from the text that another process quoted."
-            ],
-            False,
-        )
+        return best, [_QUOTED], False
     handled = [item for item in cases if item.part == "candidate" and not item.loud and item.causes]
     if handled and any(item.terminal for item in cases):
         best = min(handled, key=lambda item: (-depth(item.failure), item.failure.order))

@@ -159,6 +159,8 @@ class Failure(NamedTuple):
     """How many equal failures of the same process this one stands for."""
     quoted: bool = False
     """True when it is known only from the text that another process quoted."""
+    last: int | None = None
+    """Reading order of the last of the equal failures that this one stands for."""
 
     @property
     def exception(self) -> ExceptionInfo | None:

@@ -16,6 +16,7 @@ from diagnoser import incidents as incident_stage
 from diagnoser.envelopes import Peeler
 from diagnoser.facts import FactReader
 from diagnoser.fingerprints import fingerprint, mask
+from diagnoser.joining import joined
 from diagnoser.lifecycle import Moment, moment_of
 from diagnoser.model import (
     Coverage,
@@ -86,10 +87,13 @@ class Pipeline:
         self._moments: list[Moment] = []
         self._failures: dict[object, Failure] = {}
         self._counts: dict[object, int] = {}
+        self._last: dict[object, int] = {}
         self._shapes: dict[object, _Shape] = {}
         self._marks: dict[object, frozenset[str]] = {}
         self._hits: dict[Any, list[Any]] = {}
         self._order = 0
+        self._time: dict[str, str] = {}
+        self._times: dict[int, str] = {}
         self._run = 0
         self._dropped = 0
 
@@ -117,7 +121,10 @@ class Pipeline:
     def finish(self) -> Analysis:
         """Matches all failures and joins them to incidents. May be called again after more lines."""
         self.flush()
-        found = [failure._replace(count=self._counts[key]) for key, failure in self._failures.items()]
+        found = [
+            failure._replace(count=self._counts[key], last=self._last.get(key))
+            for key, failure in self._failures.items()
+        ]
         cases = [
             Case(failure, tuple(self._match(failure)), marks)
             for failure, marks in zip(found, self._marks.values(), strict=True)
@@ -129,12 +136,15 @@ class Pipeline:
         notes: tuple[str, ...] = ()
         if self._dropped:
             notes = (f"More than {MAX_FAILURES} different failures; {self._dropped} later ones were not analysed.",)
-        outcome = incident_stage.build(cases, self._moments, self.catalogue.rules)
+        cases, moments, clock_notes = joined(cases, self._moments, self._times)
+        outcome = incident_stage.build(cases, moments, self.catalogue.rules, last=self._order)
         formats = {name: tuple(sorted(peeler.formats)) for name, peeler in self._peelers.items()}
-        return Analysis(outcome, dict(self._facts.facts), tuple(cases), formats, notes + outcome.notes)
+        return Analysis(outcome, dict(self._facts.facts), tuple(cases), formats, (*notes, *clock_notes, *outcome.notes))
 
     def _record(self, record: LogRecord) -> None:
         self._order += 1
+        if record.time is not None:
+            self._time[record.source] = record.time
         key = self._streams.feed(record)
         assembler = self._assemblers.pop(key, None) or Assembler()
         self._assemblers[key] = assembler
@@ -153,18 +163,26 @@ class Pipeline:
             self._moments[-1] = moment if moment.kind == "served" else last
             return
         self._moments.append(moment)
+        self._times[moment.order] = self._time.get(moment.source, "")
 
     def _block(self, block: Block) -> None:
         """Looks at a block; one that differs from many before it by numbers alone is only counted."""
         first = block.records[0]
         text = _text(block)
-        key = (self._run, first.source, first.process, first.level, text.encode("utf-8", "surrogatepass").translate(None, b"0123456789"))
+        key = (
+            self._run,
+            first.source,
+            first.process,
+            first.level,
+            text.encode("utf-8", "surrogatepass").translate(None, b"0123456789"),
+        )
         shape = self._shapes.get(key)
         if shape is not None and shape.seen >= MAX_VARIANTS:
             if shape.moment:
                 self._moments_of(block)
             for kept in shape.kept:
                 self._counts[kept] += first.repeated
+                self._last[kept] = block.order
             return
         moment = self._moments_of(block)
         for record in block.records:
@@ -218,8 +236,10 @@ class Pipeline:
         key = (self._run, place, what, failure.level, mask(failure.header)[:200])
         if key in self._failures:
             self._counts[key] += failure.count
+            self._last[key] = failure.order
         elif len(self._failures) < MAX_FAILURES:
             self._failures[key], self._marks[key], self._counts[key] = failure, marks, failure.count
+            self._times[failure.order] = self._time.get(failure.source, "")
         else:
             self._dropped += 1
             return None
@@ -274,8 +294,10 @@ def run(sources: Iterable[Source], catalogue: Catalogue) -> Analysis:
 
 
 def _text(block: Block) -> str:
+    first = block.records[0]
     if len(block.records) == 1:
-        return block.records[0].body[:MAX_TEXT]
+        named = f"{first.site} {first.body}" if first.format == "nccl" and first.site else first.body
+        return named[:MAX_TEXT]
     return "\n".join(record.body for record in block.records[:200])[:MAX_TEXT]
 
 
@@ -308,7 +330,7 @@ def _known(info: ExceptionInfo, texts: Sequence[str], wrapper: Failure) -> bool:
     if not squeezed:
         return True
     own = " ".join(wrapper.message.split())
-    return any(text != own and (squeezed in text or len(text) > 12 and text in squeezed) for text in texts)
+    return any(text != own and (squeezed in text or (len(text) > 12 and text in squeezed)) for text in texts)
 
 
 def _quotation(wrapper: Failure, info: ExceptionInfo) -> Failure:

@@ -41,13 +41,22 @@ class Texts(NamedTuple):
 
 
 def build(
-    incidents: Sequence[Incident], *, stopped: bool, rules: Mapping[str, Rule], facts: Facts, sources: Sequence[SourceInfo],
-    coverage: Coverage, tool: ToolInfo, texts: Texts,
+    incidents: Sequence[Incident],
+    *,
+    stopped: bool,
+    rules: Mapping[str, Rule],
+    facts: Facts,
+    sources: Sequence[SourceInfo],
+    coverage: Coverage,
+    tool: ToolInfo,
+    texts: Texts,
 ) -> Report:
     """The report of a log."""
     done = tuple(incident._replace(diagnoses=diagnoses_of(incident, rules, facts, texts)) for incident in incidents)
     verdict = _verdict(done, stopped=stopped)
-    return Report(verdict, _summary(done, verdict, coverage), tool, tuple(sources), coverage, tuple(sorted(facts.items())), done)
+    return Report(
+        verdict, _summary(done, verdict, coverage), tool, tuple(sources), coverage, tuple(sorted(facts.items())), done
+    )
 
 
 def diagnoses_of(incident: Incident, rules: Mapping[str, Rule], facts: Facts, texts: Texts) -> tuple[Diagnosis, ...]:
@@ -72,15 +81,29 @@ def _diagnosis(rule: Rule, match: Match, root: Failure, facts: Facts, texts: Tex
     fixed_in = rule.fixed_in or None
     stated = facts.get("vllm_version")
     if fixed_in and stated is not None and texts.compare(str(stated.value), fixed_in) == -1:
-        remedies.insert(0, Remedy(
-            f"Upgrade vLLM to {fixed_in} or later; this log says {stated.value}.", f"pip install -U 'vllm>={fixed_in}'",
-            "The start-up banner shows the new version.", "The defect is fixed there.",
-        ))
+        remedies.insert(
+            0,
+            Remedy(
+                f"Upgrade vLLM to {fixed_in} or later; this log says {stated.value}.",
+                f"pip install -U 'vllm>={fixed_in}'",
+                "The start-up banner shows the new version.",
+                "The defect is fixed there.",
+            ),
+        )
     cause = texts.fill(rule.cause, variables)
     runbook = texts.runbook_url.replace("{rule}", rule.id) if texts.runbook_url else None
     return Diagnosis(
-        rule.id, (texts.fill(rule.title, variables) or rule.title).strip(), rule.severity, _confidence(match, rule), (cause or rule.title).strip(),
-        match.captures, match.evidence, tuple(remedies), rule.references, fixed_in, runbook,
+        rule.id,
+        (texts.fill(rule.title, variables) or rule.title).strip(),
+        rule.severity,
+        _confidence(match, rule),
+        (cause or rule.title).strip(),
+        match.captures,
+        match.evidence,
+        tuple(remedies),
+        rule.references,
+        fixed_in,
+        runbook,
         f"diagnose check --from-log {root.source}" if rule.check else None,
     )
 
@@ -94,8 +117,12 @@ def _variables(match: Match, root: Failure, facts: Facts) -> dict[str, Any]:
     variables: dict[str, Any] = dict(match.captures)
     variables["facts"] = {name: fact.value for name, fact in facts.items()}
     variables["failure"] = {
-        "type": root.type or "", "message": root.message, "process": speaker.name or speaker.role or "", "host": speaker.host or "",
-        "rank": dict(speaker.ranks).get("rank", ""), "pid": speaker.pid or "",
+        "type": root.type or "",
+        "message": root.message,
+        "process": speaker.name or speaker.role or "",
+        "host": speaker.host or "",
+        "rank": dict(speaker.ranks).get("rank", ""),
+        "pid": speaker.pid or "",
     }
     return variables
 

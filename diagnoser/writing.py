@@ -35,7 +35,7 @@ def write_atomically(path: str, text: str) -> None:
     data = text.encode("utf-8", "replace")
     target = os.path.realpath(path)
     try:
-        mode = os.stat(target).st_mode  # noqa: PTH116 (pathlib is slow to load)
+        mode = os.stat(target).st_mode
     except OSError:
         mode = None
     if mode is not None and stat.S_ISDIR(mode):
@@ -57,20 +57,20 @@ def write_atomically(path: str, text: str) -> None:
 def _replace(target: str, data: bytes, mode: int | None) -> None:
     """Writes a new file beside the target and gives it the target's name."""
     folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name[:100]}.{os.urandom(6).hex()}.tmp")  # noqa: PTH118
+    temporary = os.path.join(folder, f".{name[:100]}.{os.urandom(6).hex()}.tmp")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         try:
             _write(handle, data)
             if mode is not None:
-                os.chmod(temporary, mode)  # noqa: PTH101
+                os.chmod(temporary, mode)
             os.fsync(handle)
         finally:
             os.close(handle)
-        os.replace(temporary, target)  # noqa: PTH105
+        os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)  # noqa: PTH108
+            os.unlink(temporary)
         raise
     _settle(folder)
 
@@ -107,7 +107,7 @@ def pair_outputs(formats: Sequence[str], outputs: Sequence[str], default: str = 
     format is given at all. Raises UsageError when the two do not go together.
     """
     if not formats:
-        chosen = [_EXTENSIONS.get(os.path.splitext(output)[1].lower(), default) for output in outputs]  # noqa: PTH122
+        chosen = [_EXTENSIONS.get(os.path.splitext(output)[1].lower(), default) for output in outputs]
         pairs = list(zip(chosen, outputs, strict=True)) or [(default, STANDARD_OUTPUT)]
     elif len(outputs) > len(formats):
         raise UsageError(f"-o is given {len(outputs)} times, --format {len(formats)}: give one format per output")

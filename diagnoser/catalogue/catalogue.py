@@ -169,7 +169,9 @@ class Catalogue:
             short = subject.type.rsplit(".", 1)[-1] if subject.type else None
             kind, message, code = normalize(subject.type or ""), normalize(subject.message), normalize(subject.code)
             places: str | None = None
-            for rule, index, *needles in (*self._filed(shelf, short), *self._filed(shelf, None)):
+            untyped = context.failure.quoted and short is None
+            named = self._every_name(shelf) if untyped else self._filed(shelf, short)
+            for rule, index, *needles in (*named, *self._filed(shelf, None)):
                 texts = (kind, message, code)
                 if not all(map(literal_in, needles, texts)):
                     continue
@@ -203,6 +205,11 @@ class Catalogue:
             packed = index.generic if name is None else index.types.get(name)
             found = self._candidates[shelf, name] = compact.candidates(packed) if packed else ()
         return found
+
+    def _every_name(self, shelf: int) -> tuple[tuple[Any, ...], ...]:
+        """The candidates filed under any name, for an error whose type its wrapper did not quote."""
+        names = self._shelves[shelf].table.types
+        return tuple(dict.fromkeys(candidate for name in names for candidate in self._filed(shelf, name)))
 
     def _applying(self, shelf: int, rule: int, facts: Facts) -> Head | None:
         """A rule's head, unless the rule is hidden or the log states a version that it does not apply to."""

@@ -52,9 +52,12 @@ def holds(head: Head, index: int, test: Test, subject: Subject | None, context: 
 
 
 def type_holds(test: Test, printed: str | None, searcher: Searcher, *, quoted: bool = False) -> bool:
-    """Whether an exception's name is the one asked for; the module is optional, and a quoted name often lost it."""
+    """Whether an exception's name is the one asked for; the module is optional, and a quoted name often lost it.
+
+    Most wrappers quote the message alone; then the type is taken as given.
+    """
     if not printed:
-        return False
+        return quoted and test.message is not None
     names = [printed]
     while "." in names[-1]:
         names.append(names[-1].split(".", 1)[1])

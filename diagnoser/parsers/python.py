@@ -98,7 +98,7 @@ def is_exception_line(body: str) -> bool:
     if not found:
         return False
     name = found["type"].split("(", 1)[0].rsplit(".", 1)[-1]
-    return bool(_ERROR_LIKE.search(name)) and name[:1].isupper() and name not in _WORDS
+    return bool(_ERROR_LIKE.search(name)) and name[:1].isupper() and not name.endswith("Warning") and name not in _WORDS
 
 
 def parse(lines: Sequence[Line]) -> list[Chain]:
