@@ -39,7 +39,7 @@ class RenderOptions(NamedTuple):
 def _format_names() -> tuple[str, ...]:
     """Names of the modules in this folder that are formats, sorted."""
     try:
-        names = [name[:-3] for name in os.listdir(__path__[0]) if name.endswith(".py")]  # noqa: PTH208 (start-up time)
+        names = [name[:-3] for name in os.listdir(__path__[0]) if name.endswith(".py")]
     except OSError:  # inside a zip file
         import pkgutil
 

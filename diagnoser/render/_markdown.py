@@ -10,8 +10,8 @@ from diagnoser.render._plain import excerpt, one_line, printable
 _MARKUP = re.compile(r"([\\`*\[\]<>|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _MENTION = re.compile(r"(?<![\w])([@#])(?=\w)")
 """`@name` would call somebody and `#12` refer to a discussion on GitHub and elsewhere."""
-_BLOCK = re.compile(r"^(\s*)([-+#=]|\d{1,9}[.)])(?=\s|$)", re.MULTILINE)
-"""Marks that begin a heading, a list or a rule when they stand first in a line."""
+_BLOCK = re.compile(r"^[ \t]*([-+#=>]+|\d{1,9}(?=[.)]))(?=[.)\s]|$)", re.MULTILINE)
+"""Marks that begin a heading, a list or a rule, or underline a heading, when they stand first in a line."""
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _TICKS = re.compile("`+")
 _ZERO_WIDTH = "&#8203;"
@@ -22,7 +22,8 @@ def prose(text: str) -> str:
 
     Backticks only count in pairs on one line, as in the texts of rules.
     """
-    parts = re.split(r"(`[^`\n]+`)", printable(text).strip())
+    lines = "\n".join(line.strip() for line in printable(text).strip().split("\n"))
+    parts = re.split(r"(`[^`\n]+`)", lines)
     return "".join(code(part[1:-1]) if index % 2 else _escaped(part) for index, part in enumerate(parts))
 
 
@@ -34,7 +35,7 @@ def plain(text: str) -> str:
 def _escaped(text: str) -> str:
     text = _ENTITY.sub("&amp;", text)
     text = _MARKUP.sub(r"\\\1", text)
-    text = _BLOCK.sub(r"\1\\\2", text)
+    text = _BLOCK.sub(lambda found: found[1] + "\\" if found[1].isdigit() else "\\" + found[1], text)
     return _MENTION.sub(rf"\1{_ZERO_WIDTH}", text)
 
 

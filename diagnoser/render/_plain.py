@@ -19,7 +19,12 @@ _INVISIBLE = re.compile(
     "\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
 """Control characters, bidirectional overrides, zero-width and tag characters: nothing a reader would miss."""
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_NOT_TEXT = re.compile(
+    "[\ud800-\udfff\ufdd0-\ufdef"
+    + "".join(chr(plane + last) for plane in range(0, 0x110000, 0x10000) for last in (0xFFFE, 0xFFFF))
+    + "]"
+)
+"""Lone surrogates and code points that are no characters: no encoding and no page may hold them."""
 _LINK = re.compile(r"[a-z]{2,10}://", re.IGNORECASE)
 
 
@@ -30,7 +35,7 @@ def printable(text: str) -> str:
     if "\x1b" in text or not text.isascii():
         text = _ESCAPES.sub("", text)
     text = _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)).expandtabs(4)
-    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+    return text if text.isascii() else _NOT_TEXT.sub("\ufffd", text)
 
 
 def one_line(text: str) -> str:

@@ -66,7 +66,15 @@ def command(name: str, properties: dict[str, str | int], message: str) -> str:
 
 
 def _data(text: str) -> str:
-    return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    # "##[" begins a command in the old form, wherever it stands in a line.
+    return (
+        printable(text)
+        .replace("##[", "## [")
+        .replace("##vso[", "## vso[")
+        .replace("%", "%25")
+        .replace("\r", "%0D")
+        .replace("\n", "%0A")
+    )
 
 
 def _property(text: str) -> str:

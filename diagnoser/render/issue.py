@@ -11,7 +11,7 @@ from diagnoser.model import Incident, Report
 from diagnoser.render import RenderOptions
 from diagnoser.render._markdown import code, fence, joined, plain, prose
 from diagnoser.render._plain import cut_end, excerpt, one_line, printable
-from diagnoser.render._sources import with_short_sources
+from diagnoser.render._prepare import prepared
 from diagnoser.render._words import (
     IMPACT,
     best,
@@ -49,7 +49,7 @@ _SETTINGS = (
 
 def render(report: Report, options: RenderOptions) -> str:
     """Title, versions, command, traceback, chain and a minimal excerpt of the log."""
-    report = with_short_sources(report)
+    report = prepared(report)
     if not report.incidents:
         return f"{plain(nothing_words(report))}: there is nothing to report.\n"
     return joined(_issue(report, report.incidents[0], options))
@@ -64,8 +64,8 @@ def _issue(report: Report, incident: Incident, options: RenderOptions) -> Iterat
         yield f"> Report it only if the steps of {code('diagnose explain ' + diagnosis.rule)} do not help."
         yield ""
     if incident.incomplete:
-        yield "> The root cause is not in the log that this was made from. Collect this first:"
-        yield from (f"> - {prose(one_line(item))}" for item in incident.fetch)
+        yield "> The root cause is not in the log that this was made from. Collect this first:\n>"
+        yield from (f"> - {prose(one_line(item))}" for item in incident.fetch if one_line(item))
         yield ""
     yield from ("### What happens", "")
     yield f"{plain(headline(incident))}: {IMPACT[incident.impact]}."

@@ -9,7 +9,7 @@ from diagnoser.render import RenderOptions
 from diagnoser.render._frames import fold_frames
 from diagnoser.render._markdown import code, fence, joined, link, plain, prose
 from diagnoser.render._plain import cut_end, excerpt, one_line, printable
-from diagnoser.render._sources import with_short_sources
+from diagnoser.render._prepare import prepared
 from diagnoser.render._words import (
     CONFIDENCE,
     IMPACT,
@@ -39,7 +39,7 @@ MOST_INCIDENTS, MOST_LINKS, MOST_GROUPS, MOST_EVIDENCE = 5, 12, 8, 12
 
 def render(report: Report, options: RenderOptions) -> str:
     """The report; headings start at level 1 with the failure or the verdict."""
-    report = with_short_sources(report)
+    report = prepared(report)
     lines: list[str] = []
     if report.findings:
         lines += [f"# {plain(options.title or finding_counts(report.findings))}", "", *_findings(report.findings)]

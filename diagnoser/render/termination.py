@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from diagnoser.model import Incident, Report
 from diagnoser.render import RenderOptions
 from diagnoser.render._plain import excerpt, one_line
-from diagnoser.render._sources import with_short_sources
+from diagnoser.render._prepare import prepared
 from diagnoser.render._words import (
     IMPACT,
     NOT_IN_THIS_LOG,
@@ -43,7 +43,7 @@ def render(report: Report, options: RenderOptions) -> str:
     """The report in at most `LIMIT` bytes; whole lines are left out from the end, the last one may be cut."""
     lines: list[str] = []
     room = LIMIT
-    for line in _lines(with_short_sources(report)):
+    for line in _lines(prepared(report)):
         line = cut_bytes(line, _LINE)
         size = len(line.encode("utf-8")) + 1
         if size > room:

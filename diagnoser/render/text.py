@@ -13,7 +13,7 @@ from diagnoser.render import RenderOptions
 from diagnoser.render._frames import fold_frames
 from diagnoser.render._page import Page
 from diagnoser.render._plain import columns, cut_end, one_line, wrap
-from diagnoser.render._sources import with_short_sources
+from diagnoser.render._prepare import prepared
 from diagnoser.render._words import (
     CONFIDENCE,
     IMPACT,
@@ -45,9 +45,9 @@ FULL_INCIDENTS = 3
 
 def render(report: Report, options: RenderOptions) -> str:
     """The report in lines of `options.width` columns; commands and links are never broken."""
+    report, page = prepared(report), Page(options)
     if options.verbosity < 0:
         return "".join(line + "\n" for line in _quiet(report))
-    report, page = with_short_sources(report), Page(options)
     if report.findings:
         _findings(page, report.findings)
     elif not report.incidents:
