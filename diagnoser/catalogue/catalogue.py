@@ -83,7 +83,7 @@ class Catalogue:
 
             found, errors = installed_packs()
             shelves.extend(open_shelf(pack.directory, installed=True) for pack in found)
-        shelves.extend(open_shelf(os.path.abspath(directory)) for directory in directories)  # noqa: PTH100
+        shelves.extend(open_shelf(os.path.abspath(directory)) for directory in directories)
         catalogue = cls(shelves, errors)
         if strict and catalogue.errors:
             raise RuleErrors(catalogue.errors)
@@ -237,8 +237,8 @@ def _log_pattern(head: Head, place: int) -> str | tuple[str, ...] | None:
 
 def _builtin() -> Shelf:
     """The rules that come with the tool: packed beside the package in a wheel, next to it in a checkout."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     shipped = f"{package}/_rules"
-    if os.path.isdir(shipped):  # noqa: PTH112
+    if os.path.isdir(shipped):
         return prebuilt(f"{package}/_rules.bin", shipped) or open_shelf(shipped, installed=True)
-    return open_shelf(f"{os.path.dirname(package)}/rules")  # noqa: PTH120
+    return open_shelf(f"{os.path.dirname(package)}/rules")

@@ -12,13 +12,15 @@ from typing import Any
 LARGEST = 1_000_000_000
 """Numbers beyond it are not factored."""
 LONGEST_LIST = 1_000
+LONGEST_TEMPLATE = 8_192
+LONGEST_OUTPUT = 32_768
 LONGEST_VALUE = 4_096
 """Characters of one value in a text or a command."""
 
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-")
 
 
-class Missing(Exception):  # noqa: N818 - a signal that never leaves the package
+class Missing(Exception):
     """A value that a text needs is not there."""
 
 
@@ -69,7 +71,7 @@ def as_text(value: object) -> str:
 
 def is_undefined(value: object) -> bool:
     """Whether this is what the template engine puts in place of an unknown name."""
-    return getattr(type(value), "stands_for_nothing", False) is True
+    return getattr(type(value), "stands_for_nothing", False) is True or type(value).__name__ == "Undefined"
 
 
 def to_int(value: object, *default: int) -> int:
@@ -238,6 +240,8 @@ def _is_number(text: str) -> bool:
 
 def _shown(value: float) -> str:
     """A number without a point when it is whole, and without the dust of binary fractions."""
+    if value != value or value in (float("inf"), float("-inf")):
+        raise Missing("not a number")
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else f"{value:.6g}"
 
 

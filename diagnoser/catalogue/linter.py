@@ -137,8 +137,8 @@ def _versions(rule: Rule) -> Iterator[Note]:
 
 def _places(rule: Rule) -> Iterator[Note]:
     """Files and folders: a rule lies in the folder of its family."""
-    folder = os.path.basename(os.path.dirname(rule.path))  # noqa: PTH119, PTH120
-    root = os.path.basename(os.path.dirname(os.path.dirname(rule.path)))  # noqa: PTH119, PTH120
+    folder = os.path.basename(os.path.dirname(rule.path))
+    root = os.path.basename(os.path.dirname(os.path.dirname(rule.path)))
     if root in ("rules", "_rules") and folder != rule.family:
         yield "family", f"{rule.family!r} is not the folder that the file lies in ({folder!r})"
 
@@ -265,7 +265,7 @@ def _quoted_values(run: str) -> str | None:
 
 def _lines(path: str) -> dict[str, int]:
     try:
-        with open(path, encoding="utf-8") as stream:  # noqa: PTH123
+        with open(path, encoding="utf-8") as stream:
             return key_lines(stream.read(LONGEST_TEXT))
     except (OSError, UnicodeDecodeError):
         return {}

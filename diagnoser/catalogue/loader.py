@@ -36,7 +36,7 @@ class Loaded(NamedTuple):
 
 def rule_files(directory: str) -> Iterator[str]:
     """Paths of the rule files below a directory (or the file itself), in the order of their names."""
-    if os.path.isfile(directory):  # noqa: PTH113 - pathlib costs more than the whole listing
+    if os.path.isfile(directory):
         yield directory
         return
     with os.scandir(directory) as entries:
@@ -97,7 +97,7 @@ def load_text(text: str, path: str) -> tuple[Rule | None, list[RuleError]]:
     reader = RuleReader(table, patterns.trouble)
     rule = reader.read()
     identifier = table.get("id")
-    stem = os.path.basename(path).removesuffix(".toml")  # noqa: PTH119
+    stem = os.path.basename(path).removesuffix(".toml")
     if isinstance(identifier, str) and identifier:
         if not _ID.fullmatch(identifier):
             reader.note("id", f"{identifier!r} is not kebab-case (lower-case words joined by hyphens)")
@@ -112,7 +112,7 @@ def load_text(text: str, path: str) -> tuple[Rule | None, list[RuleError]]:
 def _load_file(path: str) -> tuple[bytes, Rule | None, list[RuleError]]:
     """Content, rule and errors of one file."""
     try:
-        with open(path, "rb") as stream:  # noqa: PTH123
+        with open(path, "rb") as stream:
             content = stream.read(LARGEST_FILE + 1)
         if len(content) > LARGEST_FILE:
             return b"", None, [RuleError(path, f"larger than {LARGEST_FILE} bytes")]

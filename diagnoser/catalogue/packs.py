@@ -56,7 +56,7 @@ def _entry_point_files() -> Iterator[tuple[str, str]]:
 def _entries(file: str) -> Iterator[tuple[str, str]]:
     """Name and value of each entry point of our group in a file."""
     try:
-        with open(file, "rb") as stream:  # noqa: PTH123
+        with open(file, "rb") as stream:
             content = stream.read(1 << 20)
     except OSError:
         return
@@ -80,6 +80,6 @@ def _directory(root: str, value: str) -> str | None:
         return None
     for base in (root, *sys.path):
         found = "/".join((base or ".", *parts))
-        if os.path.isdir(found):  # noqa: PTH112
-            return os.path.abspath(found)  # noqa: PTH100
+        if os.path.isdir(found):
+            return os.path.abspath(found)
     return None

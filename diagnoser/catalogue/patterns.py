@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from diagnoser.catalogue.search import normalize
 
 MOST_ALTERNATIVES = 32
 """Literals that one pattern may ask for; beyond it the prefilter would cost more than it saves."""
-LONGEST_LITERAL = 48
 SHORTEST_LITERAL = 3
 LARGEST_CLASS = 4
 """Characters of a class such as `[345]` that is taken for alternatives."""
@@ -40,6 +40,7 @@ def trouble(pattern: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=256)
 def tree(pattern: str) -> Any:
     """The stdlib's parse tree of a pattern; raises `re.error`."""
     import warnings
@@ -81,6 +82,7 @@ _NOTHING = _Found(("",))
 _ANYTHING = _Found(None)
 
 
+@lru_cache(maxsize=4096)
 def required(pattern: str) -> tuple[str, ...]:
     """Normalized literals of which every match contains at least one; empty when there are none to rely on."""
     try:
@@ -189,7 +191,12 @@ def _sequence(parsed: Iterable[tuple[Any, Any]]) -> _Found:
     run: tuple[str, ...] = ("",)
     whole = True
     for op, value in parsed:
-        found = _item(str(op), value)
+        kind = str(op)
+        if kind == "LITERAL" and 0x20 <= value < 0x7F:
+            character = chr(value).lower()
+            run = tuple([text + character for text in run])
+            continue
+        found = _item(kind, value)
         if found.exact is not None and len(run) * len(found.exact) <= MOST_ALTERNATIVES:
             run = tuple(dict.fromkeys(start + end for start in run for end in found.exact))
             continue

@@ -143,7 +143,7 @@ def _summary(found: Sequence[tuple[Failure, list[Match]]]) -> str:
 
 def _lines(path: str) -> dict[str, int]:
     try:
-        with open(path, encoding="utf-8") as stream:  # noqa: PTH123
+        with open(path, encoding="utf-8") as stream:
             return key_lines(stream.read())
     except (OSError, UnicodeDecodeError):
         return {}

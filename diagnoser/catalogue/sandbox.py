@@ -9,16 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jinja2 import StrictUndefined, TemplateError, meta, nodes
+from jinja2 import StrictUndefined, TemplateError, Undefined, meta, nodes
 from jinja2.exceptions import TemplateRuntimeError
 from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
-from diagnoser.catalogue.filters import FILTERS, LONGEST_VALUE, Missing, as_text, command_word, in_version, shown
+from diagnoser.catalogue.filters import (
+    FILTERS,
+    LONGEST_OUTPUT,
+    LONGEST_TEMPLATE,
+    LONGEST_VALUE,
+    Missing,
+    as_text,
+    command_word,
+    in_version,
+    shown,
+)
 
-LONGEST_TEMPLATE = 8_192
-LONGEST_OUTPUT = 32_768
 MOST_STEPS = 2_000
 """Turns of all loops of one text together."""
 DEEPEST = 40
@@ -46,7 +54,7 @@ BUILTIN_TESTS = (
 _LOOP_NAMES = frozenset({"index", "index0", "first", "last", "length", "revindex", "revindex0"})
 
 
-class Refused(TemplateRuntimeError):  # noqa: N818 - named for what happened
+class Refused(TemplateRuntimeError):
     """A text that uses what rule texts may not use, or too much of it."""
 
 
@@ -59,11 +67,6 @@ class Nothing(StrictUndefined):
 
     def __bool__(self) -> bool:  # type: ignore[override]
         return False
-
-    def __str__(self) -> str:  # type: ignore[override]
-        if self._undefined_hint and self._undefined_hint.startswith("the inline if-expression"):
-            return ""
-        return super().__str__()
 
 
 class RuleEnvironment(ImmutableSandboxedEnvironment):
@@ -203,7 +206,7 @@ def _command_value(value: object) -> object:
 
 def _silent(value: object) -> bool:
     """Whether this is what `{{ "s" if many }}` gives when the condition is false: nothing, on purpose."""
-    return isinstance(value, Nothing) and not str(value)
+    return isinstance(value, Undefined) and not isinstance(value, Nothing)
 
 
 def _concat(values: list[Any]) -> str:

@@ -43,7 +43,7 @@ class Shelf(NamedTuple):
             return rule(self.bodies[offset : offset + length])
         assert self.cache is not None
         try:
-            with open(self.cache, "rb") as stream:  # noqa: PTH123
+            with open(self.cache, "rb") as stream:
                 if _parse_header(stream.read(_HEADER))[3] == self.checksum:
                     stream.seek(self.start + offset)
                     body = stream.read(length)
@@ -66,7 +66,7 @@ def open_shelf(directory: str, *, installed: bool = False) -> Shelf:
     if place is None:
         return read_shelf(directory)
     key = _key(directory, installed=installed)
-    path = f"{place}/{os.path.basename(directory)}-{crc32(directory.encode()):08x}.rules"  # noqa: PTH119
+    path = f"{place}/{os.path.basename(directory)}-{crc32(directory.encode()):08x}.rules"
     found = _read(path, key, directory)
     if found is not None:
         return found
@@ -110,12 +110,12 @@ def _cache_directory() -> str | None:
     if wanted.lower() in ("off", "0", "no", "none"):
         return None
     if wanted:
-        return os.path.abspath(wanted)  # noqa: PTH100
+        return os.path.abspath(wanted)
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     if not base:
-        home = os.path.expanduser("~")  # noqa: PTH111
+        home = os.path.expanduser("~")
         base = f"{home}/.cache" if home != "~" else ""
-    return f"{base}/diagnoser" if base and os.path.isabs(base) else None  # noqa: PTH117
+    return f"{base}/diagnoser" if base and os.path.isabs(base) else None
 
 
 def _key(directory: str, *, installed: bool) -> bytes:
@@ -128,7 +128,7 @@ def _key(directory: str, *, installed: bool) -> bytes:
 def _list(directory: str, parts: list[tuple[str, int, int]], *, folders_only: bool) -> None:
     """Adds what lies below a directory; a folder that can't be read is left to the loader, which says so."""
     try:
-        status = os.stat(directory)  # noqa: PTH116
+        status = os.stat(directory)
         parts.append((directory, status.st_mtime_ns, 0))
         with os.scandir(directory) as entries:
             for entry in entries:
@@ -145,7 +145,7 @@ def _list(directory: str, parts: list[tuple[str, int, int]], *, folders_only: bo
 def _read(path: str, key: bytes, directory: str, *, owned: bool = True) -> Shelf | None:
     """The shelf in a cache file; None when the file is missing, stale, damaged or not safely ours."""
     try:
-        with open(path, "rb") as stream:  # noqa: PTH123
+        with open(path, "rb") as stream:
             status = os.fstat(stream.fileno())
             if owned and hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
                 return None
@@ -167,19 +167,19 @@ def _write(place: str, path: str, content: bytes) -> None:
     """Puts a cache file in place in one step; failing to is no error, the next run reads the TOML again."""
     part = f"{path}.{os.getpid()}.part"
     try:
-        os.makedirs(place, mode=0o700, exist_ok=True)  # noqa: PTH103
+        os.makedirs(place, mode=0o700, exist_ok=True)
         if hasattr(os, "geteuid"):
-            status = os.stat(place)  # noqa: PTH116
+            status = os.stat(place)
             if status.st_uid != os.geteuid() or status.st_mode & 0o022:
                 return
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        with open(handle, "wb") as stream:  # noqa: PTH123
+        with open(handle, "wb") as stream:
             stream.write(content)
-        os.replace(part, path)  # noqa: PTH105
+        os.replace(part, path)
         _tidy(place)
     except OSError:
         try:
-            os.unlink(part)  # noqa: PTH108
+            os.unlink(part)
         except OSError:
             return
 
@@ -189,4 +189,4 @@ def _tidy(place: str) -> None:
     with os.scandir(place) as entries:
         found = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries if entry.name.endswith(".rules"))
     for _, path in found[:-MOST_FILES]:
-        os.unlink(path)  # noqa: PTH108
+        os.unlink(path)

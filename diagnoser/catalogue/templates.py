@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from diagnoser.catalogue.filters import FILTERS, Missing, command_word, shown
+from diagnoser.catalogue.filters import FILTERS, LONGEST_OUTPUT, LONGEST_TEMPLATE, Missing, command_word, shown
 
 _PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _TERM = rf"(?:not\s+)?{_PATH}"
@@ -28,7 +28,6 @@ _RESERVED = frozenset(
     | {"self", "loop", "super", "caller", "varargs", "kwargs", "range", "min", "max"}
     | FILTERS.keys()
 )
-_LONGEST_OUTPUT = 32_768
 
 Value = tuple[tuple[str, ...], tuple[str, ...]]
 """A path of names and the filters behind it."""
@@ -58,6 +57,8 @@ def render(text: str, variables: Mapping[str, Any], *, command: bool = False) ->
     """
     if "{{" not in text and "{%" not in text and "{#" not in text:
         return text
+    if len(text) > LONGEST_TEMPLATE:
+        return None
     parts = _simple.get(text, _ABSENT)
     if isinstance(parts, _Absent):
         parts = _simple[text] = simple_parts(text)
@@ -67,7 +68,7 @@ def render(text: str, variables: Mapping[str, Any], *, command: bool = False) ->
         filled = "".join(_fill(parts, variables, command=command))
     except Missing:
         return None
-    return filled if len(filled) <= _LONGEST_OUTPUT else None
+    return filled if len(filled) <= LONGEST_OUTPUT else None
 
 
 def render_fully(text: str, variables: Mapping[str, Any], *, command: bool = False) -> str | None:

@@ -16,14 +16,18 @@ _VERSION = re.compile(
 _RANGE = re.compile(r"\s*(>=|<=|==|!=|>|<|=)?\s*([^\s,]+)\s*$")
 _STAGES = {"a": 1, "alpha": 1, "b": 2, "beta": 2, "c": 3, "rc": 3, "pre": 3, "preview": 3}
 
+_UNTAGGED = ("0.1.dev", "0.0.0.dev")
+"""What setuptools-scm prints for a checkout without tags: it says nothing of how old the code is."""
+
 Version = tuple[tuple[int, ...], int, int, int, int]
 """Release numbers without trailing zeros, stage, stage number, post number, dev number; ordered as a tuple."""
 
 
 def version(text: str) -> Version | None:
     """The version in order-able form; None for a text that is none."""
-    found = _VERSION.match(text.strip())
-    if not found:
+    text = text.strip()
+    found = _VERSION.match(text)
+    if not found or text.startswith(_UNTAGGED):
         return None
     release, stage, stage_number, post, post_number, dev, dev_number = found.groups()
     numbers = [int(part) for part in release.split(".")]

@@ -124,12 +124,12 @@ def new_rule(log: str, rule_id: str | None, family: str | None, directories: Seq
     if output == "-":
         sys.stdout.write(text)
         return 0
-    path = os.path.join(output, f"{identifier}.toml")  # noqa: PTH118
-    if os.path.exists(path):  # noqa: PTH110
+    path = os.path.join(output, f"{identifier}.toml")
+    if os.path.exists(path):
         raise UsageError(f"{path} exists; give another --id")
     from diagnoser.writing import write_atomically
 
-    os.makedirs(output, exist_ok=True)  # noqa: PTH103
+    os.makedirs(output, exist_ok=True)
     write_atomically(path, text)
     print(f"wrote {path}: replace each TODO, then run")
     print(f"  diagnose rules lint --rules {output} {identifier}")
@@ -149,9 +149,9 @@ def export_rules(directories: Sequence[str], output: str, mkdocs: bool) -> int:
     catalogue = _catalogue(directories)
     files = documents(catalogue.rules, mkdocs=mkdocs)
     for name, content in files.items():
-        path = os.path.join(output, name)  # noqa: PTH118
+        path = os.path.join(output, name)
         try:
-            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)  # noqa: PTH103, PTH120
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         except OSError as error:
             raise UsageError(f"{output}: {error.strerror or error}") from None
         write_atomically(path, content)
@@ -236,7 +236,7 @@ def _own_errors(catalogue: Catalogue, directories: Sequence[str]) -> list[RuleEr
 
 
 def _inside(path: str, directories: Sequence[str]) -> bool:
-    return any(os.path.abspath(path).startswith(os.path.abspath(directory)) for directory in directories)  # noqa: PTH100
+    return any(os.path.abspath(path).startswith(os.path.abspath(directory)) for directory in directories)
 
 
 def unknown_rule(rule_id: str, known: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diagnoser.model import ExceptionInfo, Failure, Frame, Process
 
+WORKER = Process("Worker_TP1", "Worker", 4242)
 HEAD = """
 id     = "{id}"
 title  = "A title"
@@ -19,7 +20,7 @@ def rule_text(identifier: str, body: str, role: str = "cause", extra: str = "") 
 
 def exception_failure(
     kind: str, message: str = "", *, code: str | None = None, path: str = "/opt/venv/lib/python3.12/site-packages/vllm/a.py",
-    function: str = "load", process: Process = Process("Worker_TP1", "Worker", 4242), quoted: bool = False, order: int = 5,
+    function: str = "load", process: Process = WORKER, quoted: bool = False, order: int = 5,
 ) -> Failure:  # fmt: skip
     """A failure with one exception that stands on lines 10 to 14."""
     frames = (
@@ -31,6 +32,6 @@ def exception_failure(
     return Failure("exception", process, "worker.log", 10, last, order, exceptions=(info,), quoted=quoted)
 
 
-def record_failure(text: str, *, process: Process = Process("Worker_TP1", "Worker", 4242), order: int = 5) -> Failure:
+def record_failure(text: str, *, process: Process = WORKER, order: int = 5) -> Failure:
     """A failure that is a log record."""
     return Failure("message", process, "worker.log", 10, 10 + text.count("\n"), order, text=text)
