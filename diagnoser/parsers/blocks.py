@@ -212,4 +212,6 @@ def _plausible(name: str, message: str | None) -> bool:
     short = name.split("(", 1)[0].rsplit(".", 1)[-1]
     if short in _NOT_A_TYPE:
         return False
+    if short.endswith(("Error", "Exception")):
+        return True
     return "." in name or short[:1].isupper() or (short[:1].islower() and message is None) or short[:1] == "_"

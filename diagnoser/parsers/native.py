@@ -98,7 +98,7 @@ _DUMPS = (
         "native",
         None,
         re.compile(r"^usage: \S"),
-        re.compile(r"^(?:\s+\S.*|\S+(?: \S+)?: error: .*)$"),
+        re.compile(r"^(?:\s+\S.*|\S+(?: \S+){0,4}: error: .*|[\w.\[\]-]{1,80})$"),
     ),
     Dump(
         "native",
