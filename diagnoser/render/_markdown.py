@@ -10,7 +10,7 @@ from diagnoser.render._plain import excerpt, one_line, printable
 _MARKUP = re.compile(r"([\\`*\[\]<>|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _MENTION = re.compile(r"(?<![\w])([@#])(?=\w)")
 """`@name` would call somebody and `#12` refer to a discussion on GitHub and elsewhere."""
-_BLOCK = re.compile(r"^[ \t]*([-+#=>]+|\d{1,9}(?=[.)]))(?=[.)\s]|$)", re.MULTILINE)
+_BLOCK = re.compile(r"^[ \t]*([-+#=]+(?=\s|$)|\d{1,9}(?=[.)](?:\s|$)))", re.MULTILINE)
 """Marks that begin a heading, a list or a rule, or underline a heading, when they stand first in a line."""
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _TICKS = re.compile("`+")

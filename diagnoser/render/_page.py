@@ -58,7 +58,7 @@ class Page:
         rows = [(one_line(left), one_line(excerpt(right, self.message_limit // 2))) for left, right in entries]
         widest = max((columns(left) for left, _ in rows), default=0)
         for left, right in rows:
-            if widest > self.width // 3:
+            if widest > self.width // 4:
                 self.prose(left, "  ", "    ", "aside")
                 self.lines.extend(wrap(right, self.width, "    "))
                 continue

@@ -21,7 +21,7 @@ from diagnoser.model import (
 )
 from diagnoser.render._plain import cut_end, one_line
 
-UNNAMED = "an unnamed process"
+UNNAMED = "unnamed process"
 
 IMPACT: dict[Impact, str] = {
     "startup": "the server did not start",
@@ -43,6 +43,8 @@ _KIND = {
     "exit": "Exit",
     "message": "Error message",
 }
+LABEL_LENGTH = 70
+"""Characters of a message that stands for a failure without a type."""
 _STDIN = ("-", "<stdin>", "stdin", "(stdin)")
 
 _FACT_LABELS = {
@@ -128,12 +130,22 @@ def failure_label(failure: Failure) -> str:
     """What failed in one or a few words: the exception's type, the signal, or the kind in words."""
     if failure.type:
         return one_line(failure.type)
-    return _KIND[failure.kind]
+    first = _first_line(failure.message)
+    return f'"{cut_end(first, LABEL_LENGTH)}"' if first else _KIND[failure.kind]
+
+
+def _first_line(message: str) -> str:
+    return one_line(message[:4000].strip().split("\n", 1)[0])
+
+
+def is_told(failure: Failure) -> bool:
+    """True when `failure_label` holds the whole message already."""
+    return not failure.type and failure_label(failure) == f'"{one_line(failure.message[:4000])}"'
 
 
 def type_label(type_name: str | None, message: str) -> str:
     """Type and first line of the message of a link, symptom or runner-up, whichever are there."""
-    first = one_line(message.strip().split("\n", 1)[0][:2000])
+    first = _first_line(message)
     name = one_line(type_name) if type_name else ""
     return f"{name}: {first}" if name and first else name or first or "no message"
 
@@ -162,10 +174,18 @@ def root_place(incident: Incident, most: int = 4) -> str:
     if root.count > 1:
         where += f"; {root.count:,} times"
     if incident.also_on:
-        where += f"; the same failure in {process_list(incident.also_on, most)}"
+        where += f"; the same failure in {also_on_words(incident, most)}"
     if root.quoted:
         where += "; known only from the text that another process quoted"
     return where
+
+
+def also_on_words(incident: Incident, most: int = 4) -> str:
+    """The other processes that failed alike; with their ids where a name is that of the root's own process."""
+    own = process_label(incident.root.speaker)
+    if all(process_label(process) == own for process in incident.also_on[:100]):
+        return f"{plural(len(incident.also_on), 'other process', 'other processes')} of that name"
+    return process_list([process for process in incident.also_on if process_label(process) != own], most)
 
 
 def nothing_words(report: Report) -> str:

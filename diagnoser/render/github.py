@@ -20,6 +20,7 @@ from diagnoser.render._words import (
     finding_order,
     frame_place,
     headline,
+    is_told,
     nothing_words,
     said,
 )
@@ -90,7 +91,7 @@ def _incident(incident: Incident) -> str:
     else:
         title = f"{failure_label(root)}: no rule explains it"
     lines = [f"{headline(incident)}: {IMPACT[incident.impact]}"]
-    if root.message.strip():
+    if root.message.strip() and not is_told(root):
         lines.append(excerpt(said(root), 600))
     if root.frame:
         lines.append(f"at {frame_place(root.frame)}")

@@ -14,6 +14,7 @@ from diagnoser.render._plain import cut_end, excerpt, one_line, printable
 from diagnoser.render._prepare import prepared
 from diagnoser.render._words import (
     IMPACT,
+    also_on_words,
     best,
     failure_label,
     fold_symptoms,
@@ -22,7 +23,6 @@ from diagnoser.render._words import (
     nothing_words,
     place,
     process_label,
-    process_list,
     redaction_words,
     type_label,
 )
@@ -70,7 +70,7 @@ def _issue(report: Report, incident: Incident, options: RenderOptions) -> Iterat
     yield from ("### What happens", "")
     yield f"{plain(headline(incident))}: {IMPACT[incident.impact]}."
     if incident.also_on:
-        yield f"The same failure occurs in {plain(process_list(incident.also_on))}."
+        yield f"The same failure occurs in {plain(also_on_words(incident))}."
     if root.count > 1:
         yield f"It occurs {root.count:,} times in this process."
     yield from _environment(report)
@@ -95,6 +95,8 @@ def _title(incident: Incident) -> str:
     message = one_line(root.message.strip().split("\n", 1)[0][:500])
     if not message and root.frame and root.frame.code:
         message = one_line(root.frame.code)
+    if not root.type:
+        return what.strip('"')
     title = what + (f": {cut_end(message, 100)}" if message and message != what else "")
     return f"{title} in {one_line(root.frame.file)}" if root.frame else title
 

@@ -23,6 +23,7 @@ from diagnoser.render._words import (
     fold_symptoms,
     frame_place,
     headline,
+    is_told,
     nothing_words,
     place,
     process_label,
@@ -35,23 +36,30 @@ from diagnoser.render._words import (
 
 LIMIT = 4096
 """Bytes of UTF-8 that Kubernetes keeps."""
-_LINE = 400
-"""Bytes of one line; chosen so that the failure, its cause and the first step always fit together."""
+_LINE, _COMMAND = 400, 900
+"""Bytes of one line and of one command; so that the failure, its cause and the first step always fit together."""
+
+
+class Command(str):
+    """A line that is of no use unless it is whole."""
+
+    __slots__ = ()
 
 
 def render(report: Report, options: RenderOptions) -> str:
-    """The report in at most `LIMIT` bytes; whole lines are left out from the end, the last one may be cut."""
+    """The report in at most `LIMIT` bytes; what is least important is left out, a command is never cut."""
     lines: list[str] = []
     room = LIMIT
     for line in _lines(prepared(report)):
-        line = cut_bytes(line, _LINE)
-        size = len(line.encode("utf-8")) + 1
-        if size > room:
-            if room > 40:
-                lines.append(cut_bytes(line, room - 1))
-            break
-        lines.append(line)
+        whole = isinstance(line, Command)
+        shown = line if whole else cut_bytes(line, min(_LINE, room - 1))
+        size = len(shown.encode("utf-8", "replace")) + 1
+        if whole and (size > _COMMAND or size > room):
+            continue
+        lines.append(shown)
         room -= size
+        if room < 80:
+            break
     return "\n".join(lines) + "\n"
 
 
@@ -92,7 +100,7 @@ def _incident(incident: Incident, report: Report) -> Iterator[str]:
         yield f"{NOT_IN_THIS_LOG}; {IMPACT[incident.impact]}; nearest to it: {headline(incident)}"
     else:
         yield f"{headline(incident)}: {IMPACT[incident.impact]}"
-    if root.message.strip():
+    if root.message.strip() and not is_told(root):
         yield f"  {one_line(excerpt(said(root), 380))}"
     if root.frame:
         yield f"  at {frame_place(root.frame)}" + (f": {one_line(root.frame.code)}" if root.frame.code else "")
@@ -106,7 +114,7 @@ def _incident(incident: Incident, report: Report) -> Iterator[str]:
     for number, remedy in enumerate(diagnosis.remedies if diagnosis else remedies, 1):
         yield f"step {number}: {one_line(remedy.do)}"
         if remedy.run:
-            yield f"  $ {one_line(remedy.run)}"
+            yield Command(f"  $ {one_line(remedy.run)}")
         if number == 1 and diagnosis and diagnosis.cause.strip():
             yield f"why: {one_line(diagnosis.cause)}"
     yield f"log: {root_place(incident)}"

@@ -27,6 +27,7 @@ from diagnoser.render._words import (
     fold_symptoms,
     frame_place,
     headline,
+    is_told,
     nothing_words,
     place,
     plural,
@@ -139,7 +140,7 @@ def _failure(page: Page, incident: Incident) -> None:
         page.prose(f"Nearest to it: {headline(incident)}", hanging="  ", meaning="heading")
     else:
         page.prose(f"{headline(incident)}: {IMPACT[incident.impact]}", hanging="  ", meaning="failure")
-    if root.message.strip():
+    if root.message.strip() and not is_told(root):
         page.log(said(root), "  ")
     for note in (root.exception.notes if root.exception else ())[: None if page.verbose else 3]:
         page.log(note, "  note: ")
@@ -202,8 +203,9 @@ def _chain(page: Page, incident: Incident) -> None:
     if incident.chain[most:]:
         page.prose(f"... {plural(len(incident.chain) - most, 'more link')}", "  ", meaning="aside")
     root = incident.root
-    what = failure_label(root) if incident.incomplete else f"{failure_label(root)} (the first failure)"
-    _rung(page, min(most, len(incident.chain)), process_label(root.speaker), what, place(root.source, root.line))
+    mark = "" if incident.incomplete else " (the first failure)"
+    where = place(root.source, root.line)
+    _rung(page, min(most, len(incident.chain)), process_label(root.speaker), failure_label(root) + mark, where)
 
 
 def _rung(page: Page, depth: int, process: str, what: str, where: str) -> None:

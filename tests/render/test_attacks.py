@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from report_samples import diagnosed, findings, incomplete, requests, two_incidents, unknown
 
-from diagnoser.model import Report
+from diagnoser.model import Remedy, Report
 from diagnoser.render import FORMATS, RenderOptions, render
-from diagnoser.render._plain import printable
+from diagnoser.render._plain import one_line, printable
 from diagnoser.render.github import command, summary
 
 WORDS_OF_THE_MODEL = ("kind", "link", "verdict", "impact", "confidence", "severity", "status", "role")
@@ -234,7 +234,7 @@ def test_termination_always_has_the_failure_and_the_first_step(text: str) -> Non
     report = diagnosed()
     incident = report.incidents[0]
     first, *others = incident.diagnoses
-    step = first.remedies[0]._replace(do=f"STEP {text}", run=f"COMMAND {text}")
+    step = first.remedies[0]._replace(do=f"STEP {text}", run=f"COMMAND {text[:200]}")
     changed = incident._replace(
         root=incident.root._replace(exceptions=(incident.root.exceptions[0]._replace(message=text * 20),)),
         diagnoses=(first._replace(title=text, cause=text * 20, remedies=(step,)), *others),
@@ -243,7 +243,18 @@ def test_termination_always_has_the_failure_and_the_first_step(text: str) -> Non
 
     assert shown.startswith("AssertionError in Worker_TP1")
     assert "STEP " in shown
-    assert "COMMAND " in shown
+    assert f"  $ {one_line(f'COMMAND {text[:200]}')}\n" in shown
+
+
+def test_termination_leaves_a_long_command_out_instead_of_cutting_it() -> None:
+    report = diagnosed()
+    incident = report.incidents[0]
+    steps = (Remedy("Do this.", run="x" * 1000), Remedy("Do that.", run="y" * 100))
+    changed = incident._replace(diagnoses=(incident.diagnoses[0]._replace(remedies=steps),))
+    shown = render(report._replace(incidents=(changed,)), "termination")
+
+    assert "xxx" not in shown
+    assert f"  $ {'y' * 100}\n" in shown
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
