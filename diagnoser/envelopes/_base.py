@@ -31,9 +31,8 @@ class Peeling:
     """One line while its envelopes come off, outermost first."""
 
     __slots__ = (
-        "bodies", "container", "done", "format", "host", "joined", "level", "outer", "owed", "partial", "pod",
-        "prefixed", "process", "section", "site", "text", "time",
-        "writer",
+        "bodies", "collector", "container", "done", "format", "host", "inner", "level", "number", "outer", "owed",
+        "partial", "pod", "prefixed", "process", "section", "site", "stream", "text", "time", "writer",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -54,8 +53,14 @@ class Peeling:
         """Several lines that one physical line holds (JSON); replaces `text`."""
         self.partial: bool | None = None
         """True for a piece of a longer line, False for its last piece, None where the collector says nothing."""
-        self.joined = False
-        """True when the text was, or could have been, put together from pieces."""
+        self.stream: str | None = None
+        """stdout or stderr, where a collector says so: the pieces of two streams are not one line."""
+        self.number: int | None = None
+        """Number of the line's first piece, where the line was put together."""
+        self.collector: Envelope | None = None
+        """The envelope before `inner`, if it was the only one."""
+        self.inner: str | None = None
+        """The text behind collectors that named nobody: what it begins with can be remembered by itself."""
         self.owed: Process | None = None
         """The other writer, where the prefixes of two writers stand on one line."""
         self.section: str | None = None

@@ -6,34 +6,27 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from diagnoser.envelopes._base import LAST, Envelope, Peeling
-from diagnoser.envelopes._discovery import compiled, envelopes_for
+from diagnoser.envelopes._base import Envelope, Peeling
+from diagnoser.envelopes._claims import Claims
+from diagnoser.envelopes._discovery import compiled
 from diagnoser.envelopes._glue import split_collapsed, split_glued
 from diagnoser.envelopes._memory import Memory
+from diagnoser.envelopes._pieces import Pieces
 from diagnoser.envelopes._repair import Repair, strip_ansi
-from diagnoser.envelopes._unfold import HEADER, unfold
+from diagnoser.envelopes._unfold import unfold
 from diagnoser.model import UNKNOWN_PROCESS, LogRecord, Process, RawLine
 
 _DEPTH = 12
 """More prefixes than this are not taken off one line."""
-_SCAN = 400
-"""Characters at the start of a line that are looked at for a needle."""
-_LONGEST = 4 * 1024 * 1024
-"""Characters of a cut line that are put together at most."""
-_CONFIRMED = 4096
-"""Different names (containers, pods) that are taken for prefixes of one source at most."""
 _REDRAWN = 64
 """Of a line that was redrawn with carriage returns (a progress bar), only so many last states are read."""
 _MARGINS = frozenset(" \t>")
 """What a quoted or indented paste begins with; such a line must reach the repair every time."""
-_KNOWN_TEXT = (
-    HEADER, '  File "', "  + Exception Group Traceback", "During handling of the above", "The above exception was",
-    "usage: ", "vllm: error: ", "vllm serve: error: ",
-)  # fmt: skip
-_EXCEPTION = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Exit|Interrupt)(?:: |$)")
 _REPEATS = re.compile(
     r" \[repeated (\d{1,9})x across (?:cluster|all nodes)\](?: \(Ray deduplicates logs[^\n]{0,400}\))?\s{0,8}\Z"
 )
+_Writers = tuple[Process, tuple[Process, ...]]
+
 
 class Peeler:
     """Takes every prefix off the lines of one source; keeps pieces of cut lines until their end comes."""
@@ -43,69 +36,67 @@ class Peeler:
         self.formats: Counter[str] = Counter()
         """How many lines each format was the innermost one of."""
         self._default = process
-        self._repair = Repair(self._is_prefix, self._is_claimed)
+        self._claims = Claims()
+        self._repair = Repair(self._claims.is_prefix, self._claims.is_claimed)
         self._memory = Memory(process)
-        self._confirmed: set[tuple[str, str]] = set()
-        self._candidate: tuple[tuple[str, str], int] = (("", ""), 0)
-        self._pieces: dict[tuple[str | None, str | None], tuple[RawLine, list[str], Peeling, int]] = {}
+        self._pieces = Pieces()
+        self._collector: Envelope | None = None
         self._owed: tuple[int, Process, tuple[Process, ...]] | None = None
 
     def feed(self, raw: RawLine) -> Iterable[LogRecord]:
         """The records that this line completes: none for a piece of a longer line, several for some JSON objects."""
-        if self._owed is not None or self._repair.watchful:
-            return self._slow(raw[0], raw)
-        record = self._memory.recall(raw[0], raw[1], raw[2])
-        if record is None:
-            return self._slow(raw[0], raw)
-        self.formats[record[7]] += 1
-        return (record,)
+        if self._owed is None and not self._repair.watchful:
+            record = self._memory.recall(raw[0], raw[1], raw[2])
+            if record is None and self._collector is not None:
+                record = self._behind_collector(raw, self._collector)
+            if record is not None:
+                self.formats[record[7]] += 1
+                return (record,)
+        return self._slow(raw)
 
     def close(self) -> Iterable[LogRecord]:
         """What was held back: cut lines whose end never came."""
-        held, self._pieces = self._pieces, {}
         records = []
-        for raw, parts, first, _ in held.values():
-            first.text = "".join(parts)
-            records += self._records(self._peel(first, raw), raw)
+        for held, raw in self._pieces.drain():
+            records += self._records(self._peel(held, raw), raw)
         return records
 
-    def _slow(self, text: str, raw: RawLine) -> list[LogRecord]:
-        text = text.strip("\r")
+    def _slow(self, raw: RawLine) -> list[LogRecord]:
+        text = raw.text.strip("\r")
         mended = self._repair.line(text)
-        if mended is not text and self._owed is None:
-            known = self._memory.recall(mended, raw.source, raw.number)
-            if known is not None:
-                self.formats[known.format] += 1
-                return [known]
         owed = self._owed
+        if mended is not text and owed is None and (known := self._memory.recall(mended, raw.source, raw.number)):
+            self.formats[known.format] += 1
+            return [known]
         peelings = self._peel(Peeling(mended), raw)
         if len(peelings) == 1 and peelings[0].done and (parts := split_collapsed(mended, peelings[0].text)):
             peelings = [peeling for part in parts for peeling in self._peel(Peeling(part), raw)]
         records = self._records(peelings, raw)
-        is_one_text = len(records) == 1 and not peelings[0].joined and owed is None and self._owed is None
-        if is_one_text and (text[:1] in _MARGINS or not self._memory.remember(text, records[0])) and mended is not text:
-            self._memory.remember(mended, records[0])
+        if len(records) == 1 and owed is None and self._owed is None:
+            self._remember(text, mended, peelings[0], records[0])
         return records
 
     def _peel(self, peeling: Peeling, raw: RawLine) -> list[Peeling]:
-        """Take envelopes off until none fits."""
-        for _ in range(_DEPTH):
-            if peeling.done or not self._claim(peeling):
+        """Take envelopes off until none fits; several texts when the line holds several."""
+        for depth in range(_DEPTH):
+            envelope = None if peeling.done else self._claims.claim(peeling)
+            if envelope is None:
                 break
             if peeling.bodies is not None:
                 bodies, peeling.bodies = peeling.bodies, None
                 if peeling.partial is None:
                     return self._peel_each(peeling, bodies, raw)
                 peeling.text = bodies[0]
-            if peeling.partial is not None:
-                peeling.joined = True
-                if not self._joined(peeling, raw):
-                    return []
+            if peeling.partial is not None and not self._pieces.add(peeling, raw):
+                return []
             peeling.text = strip_ansi(peeling.text)
+            if peeling.time is not None and not peeling.prefixed and not peeling.done:
+                peeling.inner = peeling.text
+                peeling.collector = envelope if depth == 0 else None
+                if self._is_known(peeling, raw):
+                    return [peeling]
         if "\r" in peeling.text:
-            states = [state for state in peeling.text.split("\r")[-_REDRAWN:] if state.strip()]
-            if len(states) != 1 or states[0] != peeling.text:
-                return [deeper for state in states or [""] for deeper in self._peel(peeling.fork(state), raw)]
+            return self._peel_states(peeling, raw)
         if not peeling.done and (parts := split_glued(peeling.text)):
             peeling.text, second = parts
             return [peeling, *self._peel(peeling.sibling(second), raw)]
@@ -117,80 +108,48 @@ class Peeler:
             return forks
         return [deeper for fork in forks for deeper in self._peel(fork, raw)]
 
-    def _joined(self, peeling: Peeling, raw: RawLine) -> bool:
-        """Put the pieces of a cut line together; False while its last piece is missing."""
-        key = (peeling.pod, peeling.container)
-        held = self._pieces.get(key)
-        more, peeling.partial = peeling.partial, None
-        if held is None:
-            if more:
-                self._pieces[key] = (raw, [peeling.text], peeling, len(peeling.text))
-            return not more
-        first_raw, parts, first, size = held
-        parts.append(peeling.text)
-        size += len(peeling.text)
-        if more and size < _LONGEST:
-            self._pieces[key] = (first_raw, parts, first, size)
+    def _peel_states(self, peeling: Peeling, raw: RawLine) -> list[Peeling]:
+        """The states of a line that was redrawn, without the empty ones."""
+        states = [state for state in peeling.text.split("\r")[-_REDRAWN:] if state.strip()]
+        return [deeper for state in states or [""] for deeper in self._peel(peeling.fork(state), raw)]
+
+    def _remember(self, text: str, mended: str, peeling: Peeling, record: LogRecord) -> None:
+        """Note what the prefix meant, so that the next line with the same one is read at once."""
+        if peeling.inner is None:
+            if (text[:1] in _MARGINS or not self._memory.remember(text, record)) and mended is not text:
+                self._memory.remember(mended, record)
+        elif peeling.pod or peeling.container or peeling.host:
+            self._memory.remember(text, record)
+        else:
+            # The time before it never comes again, but the text behind does.
+            own_time = record if peeling.level is not None else record._replace(time=None)
+            if self._memory.remember(peeling.inner, own_time):
+                self._collector = peeling.collector
+
+    def _behind_collector(self, raw: RawLine, collector: Envelope) -> LogRecord | None:
+        """The record of a line in the collector of the line before, if the rest begins like one before."""
+        match = compiled(collector.pattern).match(raw[0])
+        if match is None or self._pieces.waiting:
+            return None
+        peeling = Peeling(raw[0])
+        if collector.peel(match, peeling) is False or peeling.partial:
+            return None
+        if peeling.pod or peeling.container or peeling.host:
+            return None
+        record = self._memory.recall(peeling.text, raw[1], raw[2])
+        if record is None or record.time is not None:
+            return record
+        return record._replace(time=peeling.time, format=record.format if record.prefixed else collector.name)
+
+    def _is_known(self, peeling: Peeling, raw: RawLine) -> bool:
+        """Read the rest behind a collector's prefix at once, if it begins like one before."""
+        known = self._memory.recall(peeling.text, raw.source, raw.number)
+        if known is None or not known.prefixed:
             return False
-        del self._pieces[key]
-        peeling.text, peeling.time = "".join(parts), first.time
+        peeling.text, peeling.process, peeling.outer = known.body, known.process, known.outer
+        peeling.time, peeling.level, peeling.site = known.time or peeling.time, known.level, known.site
+        peeling.format, peeling.prefixed, peeling.done = known.format, True, True
         return True
-
-    def _claim(self, peeling: Peeling) -> bool:
-        """Take one envelope off; False when none fits."""
-        text = peeling.text
-        if not text or text.startswith(_KNOWN_TEXT):
-            return False
-        for envelope in envelopes_for(text[0]):
-            if envelope.needle and text.find(envelope.needle, 0, _SCAN) < 0:
-                continue
-            match = compiled(envelope.pattern).match(text)
-            if match is None or (envelope.confirm and not self._confirm(envelope, match)):
-                continue
-            if envelope.peel(match, peeling) is False:
-                continue
-            peeling.format = envelope.name
-            return True
-        return False
-
-    def _confirm(self, envelope: Envelope, match: re.Match[str]) -> bool:
-        """True when what follows the prefix shows that it is one, now or once before."""
-        name = match.group("key")
-        if name is None:
-            return True
-        key = (envelope.name, name)
-        if key in self._confirmed:
-            return True
-        if not self._is_prefix(match.string[match.end() :]) and not self._comes_again(envelope, key):
-            return False
-        if len(self._confirmed) < _CONFIRMED:
-            self._confirmed.add(key)
-        return True
-
-    def _comes_again(self, envelope: Envelope, key: tuple[str, str]) -> bool:
-        """True when enough lines in a row have had the same prefix."""
-        if not envelope.repeats:
-            return False
-        before, count = self._candidate
-        count = count + 1 if before == key else 1
-        self._candidate = (key, count)
-        return count >= envelope.repeats
-
-    def _is_prefix(self, text: str) -> bool:
-        """True when the text begins like a traceback or like a line in an envelope."""
-        return text.startswith(_KNOWN_TEXT) or _EXCEPTION.match(text) is not None or self._is_claimed(text)
-
-    def _is_claimed(self, text: str) -> bool:
-        """True when an envelope fits that needs no confirming."""
-        for envelope in envelopes_for(text[:1]) if text else ():
-            if envelope.confirm or envelope.order == LAST:
-                continue
-            if envelope.needle and text.find(envelope.needle, 0, _SCAN) < 0:
-                continue
-            match = compiled(envelope.pattern).match(text)
-            if match is not None and envelope.peel(match, Peeling(text)) is not False:
-                return True
-        return False
 
     def _records(self, peelings: list[Peeling], raw: RawLine) -> list[LogRecord]:
         records = []
@@ -206,10 +165,12 @@ class Peeler:
             body, repeated = peeling.text, 1
             if "[repeated " in body and (found := _REPEATS.search(body, max(0, len(body) - 600))):
                 body, repeated = body[: found.start()], int(found.group(1))
+            # A request that quotes a traceback is logged at INFO; it is no failure and stays as it is.
             bodies = [body] if peeling.level in ("INFO", "DEBUG") else unfold(body)
+            number = peeling.number or raw.number
             records += [
                 LogRecord(
-                    part, raw.source, raw.number, process, peeling.time, peeling.level, peeling.site, peeling.format,
+                    part, raw.source, number, process, peeling.time, peeling.level, peeling.site, peeling.format,
                     repeated, peeling.prefixed, outer,
                 )
                 for part in bodies
@@ -226,9 +187,7 @@ class Peeler:
         self._default = default
         self._memory.forget(default)
 
-    def _settle(
-        self, peeling: Peeling, raw: RawLine, process: Process, outer: tuple[Process, ...]
-    ) -> tuple[Process, tuple[Process, ...]]:
+    def _settle(self, peeling: Peeling, raw: RawLine, process: Process, outer: tuple[Process, ...]) -> _Writers:
         """Give the line after two met prefixes to the writer whose text was still to come, if it names none itself."""
         owed, self._owed = self._owed, None
         if owed is None or raw.number != owed[0] or peeling.process.known:

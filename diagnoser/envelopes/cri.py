@@ -9,8 +9,8 @@ from diagnoser.envelopes._base import DIGITS, Envelope, Peeling
 
 def peel_cri(match: re.Match[str], peeling: Peeling) -> bool | None:
     """Read the time and whether more of the line follows."""
-    peeling.time = match.group(1)
-    peeling.partial = match.group(2).startswith("P")
+    peeling.time, peeling.stream = match.group(1), match.group(2)
+    peeling.partial = match.group(3).startswith("P")
     peeling.text = peeling.text[match.end() :]
     return None
 
@@ -23,7 +23,7 @@ ENVELOPE = Envelope(
     needle=" std",
     pattern=(
         r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,12})?(?:Z|[+-]\d\d:\d\d)) "
-        r"std(?:out|err) ([FP](?::[\w:]{1,20})?)(?: |$)"
+        r"(stdout|stderr) ([FP](?::[\w:]{1,20})?)(?: |$)"
     ),
     peel=peel_cri,
     samples=(

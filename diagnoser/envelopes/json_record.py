@@ -118,6 +118,7 @@ def _read_docker(document: Document, peeling: Peeling, text: str | None) -> bool
         return False
     peeling.time = _first(document, _TIME_KEYS)
     if set(document) <= {"log", "stream", "time", "attrs"}:
+        peeling.stream = _first(document, ("stream",))
         peeling.partial = not (text or "").endswith("\n")
     return True
 

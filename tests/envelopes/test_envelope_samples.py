@@ -6,6 +6,7 @@ import pytest
 
 from diagnoser.envelopes import Peeler
 from diagnoser.envelopes._base import Envelope, Peeling
+from diagnoser.envelopes._claims import Claims
 from diagnoser.envelopes._discovery import all_envelopes, compiled, envelopes_for
 from diagnoser.model import RawLine
 
@@ -17,7 +18,7 @@ def claims(envelope: Envelope, text: str) -> bool:
     if envelope.needle and text.find(envelope.needle, 0, 400) < 0:
         return False
     match = compiled(envelope.pattern).match(text)
-    if match is not None and envelope.confirm and not Peeler()._confirm(envelope, match):
+    if match is not None and envelope.confirm and not Claims().confirm(envelope, match):
         return False
     return match is not None and envelope.peel(match, Peeling(text)) is not False
 

@@ -344,7 +344,8 @@ def test_pieces_of_a_cut_line_are_joined_and_keep_the_first_line_number() -> Non
         "2025-03-14T10:20:30.2Z stderr P and ",
         "2025-03-14T10:20:30.3Z stderr F whole",
     )
-    assert [(record.body, record.process, record.level) for record in records] == [("half and whole", WORKER, "ERROR")]
+    expected = record("half and whole", process=WORKER, level="ERROR", site="t.py:17", **VLLM)
+    assert records == [expected]
 
 
 def test_a_piece_whose_end_never_came_is_given_at_the_end() -> None:
@@ -355,6 +356,12 @@ def test_a_piece_whose_end_never_came_is_given_at_the_end() -> None:
 def test_docker_pieces_are_joined() -> None:
     records = peel('{"log":"one ","stream":"stderr"}', '{"log":"two\\n","stream":"stderr"}')
     assert [record.body for record in records] == ["one two"]
+
+
+def test_pieces_of_two_streams_do_not_mix() -> None:
+    stamp = "2025-03-14T10:20:30.1Z"
+    records = peel(f"{stamp} stderr P one ", f"{stamp} stdout F three", f"{stamp} stderr F two")
+    assert [(record.body, record.line) for record in records] == [("three", 2), ("one two", 1)]
 
 
 def test_pieces_of_two_containers_do_not_mix() -> None:
