@@ -50,6 +50,8 @@ def build(
     """
     played = [play(case, rules) for case in sorted(cases, key=lambda case: case.failure.order)]
     played = [item for item in played if item.part != "noise"]
+    if not any(moment.kind in ("ready", "served", "refused", "down") for moment in moments):
+        played = [_without_server(item) for item in played]
     crashes: list[Incident] = []
     requests: list[Incident] = []
     stopped = False
@@ -68,6 +70,13 @@ def build(
     if len(incidents) > MAX_INCIDENTS:
         notes.append(f"{len(incidents)} incidents found; the first {MAX_INCIDENTS} are reported.")
     return Outcome(tuple(incidents[:MAX_INCIDENTS]), stopped, tuple(notes))
+
+
+def _without_server(item: Played) -> Played:
+    """A client's error that ended the program itself: there was no server to refuse it."""
+    if item.part == "client" and item.failure.kind == "exception" and item.failure.level is None:
+        return item._replace(part="candidate", terminal=True)
+    return item
 
 
 def _runs(cases: list[Played], moments: list[Moment]) -> list[_Run]:
@@ -222,7 +231,7 @@ def _weighed(candidates: list[Played]) -> tuple[list[Played], list[str]]:
     """
     exceptions = [item for item in candidates if item.failure.kind not in ("message", "native")]
     natives = [item for item in candidates if _native(item) and item.causes]
-    unexplained = [item for item in exceptions if not item.causes]
+    unexplained = [item for item in exceptions if not item.causes or item.soft]
     if natives and (
         not exceptions or (unexplained == exceptions and natives[0].failure.order < exceptions[0].failure.order)
     ):

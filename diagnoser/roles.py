@@ -48,6 +48,8 @@ class Played(NamedTuple):
     """True when the failure ended a process or is the report of one that ended."""
     loud: bool
     """False for what was logged as a warning or below: the program went on."""
+    soft: bool = False
+    """True for a wrapper that stands for itself because a cause rule explains it; real native evidence outweighs it."""
 
     @property
     def failure(self) -> Failure:
@@ -60,6 +62,7 @@ def play(case: Case, rules: Mapping[str, Rule]) -> Played:
     failure, matches, marks = case
     loud = failure.level is None or failure.level in _LOUD
     chosen, part, deciding = _choose(failure, matches, rules)
+    soft = part == "candidate" and any(match.role == "wrapper" and match.exception == chosen for match in matches)
     if failure.exceptions:
         about = failure.exceptions[chosen]
         failure = failure._replace(
@@ -80,6 +83,7 @@ def play(case: Case, rules: Mapping[str, Rule]) -> Played:
         deciding,
         _terminal(failure, part, deciding, rules, loud=loud, fatal=fatal),
         loud,
+        soft,
     )
 
 
@@ -110,7 +114,7 @@ def _choose(
         causes = tuple(match for match in own if match.role == "cause")
         if part == "candidate":
             candidates.append((index, causes))
-        elif part == "wrapper" and _says_itself(because, rules):
+        elif part == "wrapper" and (_says_itself(because, rules) or (causes and _native_line(because, rules))):
             nearly.append((index, causes))
         else:
             deciding, outer_part = because, part
@@ -132,6 +136,12 @@ def _says_itself(matches: tuple[Match, ...], rules: Mapping[str, Rule]) -> bool:
     """True for a wrapper whose own record holds the error that it wraps (pydantic, argparse): it may be all there is."""
     rule = rules.get(matches[0].rule)
     return rule is not None and rule.points_to == "same-record"
+
+
+def _native_line(matches: tuple[Match, ...], rules: Mapping[str, Rule]) -> bool:
+    """True for a wrapper whose true error is an un-prefixed line; that line may be missing while the text is clear."""
+    rule = rules.get(matches[0].rule)
+    return rule is not None and rule.points_to == "native-line"
 
 
 def _primary(failure: Failure, candidates: list[tuple[int, tuple[Match, ...]]]) -> int:

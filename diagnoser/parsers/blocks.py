@@ -27,6 +27,7 @@ _OPEN_MESSAGE = re.compile(
 _MESSAGE_LINE = re.compile(
     r"^(?:CUDA kernel errors might|For debugging consider passing|Compile with `TORCH_USE_CUDA_DSA`|Search for `cuda|Last error:"
     r"|nccl\w+: |Set TORCH|You can suppress this exception|Exception raised from |frame #\d+:|C\+\+ CapturedTraceback|Device-side assert|The actor (?:is dead|died)|Worker exit type"
+    r"|(?:Repository|Entry|Revision) Not Found|Access to model|Cannot access (?:gated|the)|If you are trying to access"
     r"|\(\w+ pid=\d+\)|The above exception was|During handling of the above|\[Original exception|Note: |Please )"
 )
 _NOT_A_TYPE = frozenset(
@@ -180,10 +181,10 @@ class Assembler:
     def _takes_message(self, body: str) -> bool:
         if body[:1] in " \t" and (not self._blanks or self._loose):
             return not (self._blanks and python.FRAME.match(body))
-        if self._blanks and not self._loose:
-            return False
         if _MESSAGE_LINE.match(body):
             return True
+        if self._blanks and not self._loose:
+            return False
         if self._loose and not self._blanks and not _PROCESS_LINE.match(body) and native.dump_of(body) is None:
             self._loose -= 1
             return not body.startswith(("[rank", "Traceback"))

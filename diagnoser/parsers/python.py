@@ -109,13 +109,22 @@ def parse(lines: Sequence[Line]) -> list[Chain]:
         return []
     chains: list[Chain] = []
     pending: list[ExceptionInfo] = []
+    quoting: list[ExceptionInfo] = []
     header_text, header_line = _text_before(lines, starts[0])
     for position, start in enumerate(starts):
         end = starts[position + 1] if position + 1 < len(starts) else len(lines)
         stop, link = _link_after(lines, start, end)
         parsed = _one(lines, start, stop)
+        outer = _message_of(parsed, lines, starts, position)
+        if outer is not None:
+            quoting.append(outer)
+            continue
         pending.extend(item._replace(link=item.link or link) if item is parsed[-1] else item for item in parsed)
         if link is None or position + 1 == len(starts):
+            if quoting and pending:
+                pending[-1] = pending[-1]._replace(link="wraps")
+                pending.extend(reversed(quoting))
+                quoting = []
             _add(chains, Chain(header_text, _capped(pending), header_line, lines[max(stop - 1, start)].number))
             pending = []
             if position + 1 < len(starts):
@@ -179,6 +188,19 @@ def _text_before(lines: Sequence[Line], start: int, after: int = 0) -> tuple[str
     if not before:
         return "", lines[start].number
     return "\n".join(line.body for line in before[:40]), before[0].number
+
+
+def _message_of(
+    parsed: list[ExceptionInfo], lines: Sequence[Line], starts: list[int], position: int
+) -> ExceptionInfo | None:
+    """The exception whose message is the next traceback (`RuntimeError: Traceback (most recent call last):`)."""
+    if position + 1 >= len(starts) or len(parsed) != 1 or parsed[0].type is not None:
+        return None
+    line = lines[starts[position + 1]]
+    name = line.body.split(HEADER, 1)[0].strip().removesuffix(":")
+    if not name or not is_exception_line(name):
+        return None
+    return parsed[0]._replace(type=name, link="wraps", line=line.number, end_line=line.number)
 
 
 def _link_after(lines: Sequence[Line], start: int, end: int) -> tuple[int, LinkKind | None]:

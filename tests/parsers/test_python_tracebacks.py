@@ -313,3 +313,18 @@ def test_no_arrangement_of_lines_makes_the_pipeline_fail(lines):
     assert report.verdict in ("healthy", "shutdown", "diagnosed", "unknown", "incomplete")
     for incident in report.incidents:
         assert 1 <= incident.root.line <= len(lines)
+
+
+def test_a_traceback_as_message_is_the_inner_error():
+    inner, outer = only('''
+        Traceback (most recent call last):
+          File "serve.py", line 3, in call
+            raise RuntimeError(traceback.format_exc()) from None
+        RuntimeError: Traceback (most recent call last):
+          File "model.py", line 9, in load
+            raise ValueError("bad shard")
+        ValueError: bad shard
+        ''')
+
+    assert (inner.type, inner.message, inner.link) == ("ValueError", "bad shard", "wraps")
+    assert (outer.type, outer.frames[-1].function) == ("RuntimeError", "call")
