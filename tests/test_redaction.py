@@ -21,8 +21,8 @@ from diagnoser.model import (
     ToolInfo,
 )
 from diagnoser.redaction import Redactor, redact
-from diagnoser.redaction_hosts import Hosts
-from diagnoser.redaction_patterns import find_secrets
+from diagnoser.redaction.hosts import Hosts
+from diagnoser.redaction.tokens import find_secrets
 
 HF = "hf_" + "AbCdEfGhIjKlMnOpQrStUvWxYz012345"
 OPENAI = "sk-proj-" + "a1B2c3D4e5F6g7H8i9J0"

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from diagnoser.model import Fact, Frame, Report
-from diagnoser.redaction_patterns import Span, find_secrets, is_harmless, is_secret_name
+from diagnoser.redaction.tokens import Span, find_secrets, may_be_secret_name
 
 _MOST_KNOWN = 200
 """Different secrets that are looked for everywhere else in the report."""
@@ -33,7 +33,7 @@ def redact(report: Report, *, hosts: bool = False) -> Report:
     if known:
         clean = redactor.walk(clean, known)
     if hosts:
-        from diagnoser.redaction_hosts import Hosts, named_hosts
+        from diagnoser.redaction.hosts import Hosts, named_hosts
 
         found = Hosts(named_hosts(clean))
         clean = redactor.walk(clean, lambda text, code: redactor.replace(text, found.find(text, code=code)))
@@ -93,18 +93,22 @@ class Redactor:
             return value
         if isinstance(value, Frame):
             changed = [self.walk(part, change, part is value.code) for part in value]
-        elif len(value) == 2 and type(value[0]) is str and change == self.text and is_secret_name(value[0]):
-            changed = [value[0], self.named(value[1])]
+        elif len(value) == 2 and type(value[0]) is str and change == self.text and may_be_secret_name(value[0]):
+            changed = [value[0], self.named(*value)]
         else:
             changed = [self.walk(part, change, code) for part in value]
         if all(old is new for old, new in zip(value, changed, strict=True)):
             return value
         return type(value)._make(changed) if hasattr(value, "_make") else tuple(changed)
 
-    def named(self, value: Any) -> Any:
-        """The value of a pair whose name says that it is a secret (a capture, an input, a fact)."""
+    def named(self, name: str, value: Any) -> Any:
+        """The value of a pair whose first part may be a name that says it is a secret (a capture, an input, a fact)."""
+        from diagnoser.redaction.names import is_harmless, is_secret_name
+
+        if not is_secret_name(name):
+            return self.walk(value, self.text)
         if isinstance(value, Fact):
-            return value._replace(value=self.named(value.value))
+            return value._replace(value=self.named(name, value.value))
         if type(value) is not str or is_harmless(value):
             return value
         changed = self.text(value, False)

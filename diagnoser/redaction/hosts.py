@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from diagnoser.model import Process, Report
-from diagnoser.redaction_patterns import PROSE, Span, is_harmless, merged
+from diagnoser.redaction.names import PROSE, is_harmless
+from diagnoser.redaction.tokens import Span, merged
 
 _IPV4 = re.compile(
     r"(?<![\w.=-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\.\d|\w)|(?<=[a-z]=)(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\.\d|\w)"
