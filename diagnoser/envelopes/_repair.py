@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from functools import cache
 
+from diagnoser.envelopes._unfold import HEADER
+
 _ESCAPES_AS_TEXT = ("^[[", "#033[", "\\x1b[", "\\033[", "\\u001b[", "\\e[", "\ufffd[", "\u241b[")
 _COLOUR_ENDS = ("[0m", "[39m", "[0;0m", "[22m")
 _DUNDERS = (
@@ -25,6 +27,7 @@ _PATTERNS = {
     "entity": r"&(?:quot|apos|lt|gt|amp|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,4});",
     "entity-sign": (
         r"File &(?:quot|#34|#x22);|&lt;(?:module|lambda|listcomp|genexpr|frozen)|&(?:quot|#34|#x22);, line \d"
+        r"|&(?:quot|#34|#x22|apos|#39|#x27);[:,)\]}]|\w&(?:apos|#39|#x27);\w"
     ),
     "curly-sign": r"File [\u201c\u201d\u201e]|[\u201c\u201d], line \d",
     "bold-dunder": rf"(?:\*\*|</?strong>|</?b>)({_DUNDERS})(?:\*\*|</strong>|</b>)",
@@ -82,6 +85,7 @@ class Repair:
         self._margin = ""
         self._indent = ""
         self._entities = False
+        self._blanks = False
         self._curly = False
         self._eaten = False
 
@@ -103,7 +107,7 @@ class Repair:
         if text.endswith("^M"):
             text = text[:-2]
         first = text[:1]
-        if self._margin or first in ">`~" or (first in " \t" and text.lstrip()[:1] in "|([DIWEC{"):
+        if self._margin or first in ">`~" or (first in " \t" and text.lstrip()[:1] in "|([DIWECT{"):
             text = self._mend_margin(text)
         return text
 
@@ -111,10 +115,13 @@ class Repair:
         """Zero-width characters, blanks that are none, and typographic quotes."""
         mended = _pattern("zero-width").sub("", text)
         content = mended.lstrip(_BLANKS + " ")
-        if len(content) != len(mended):
+        if len(content) != len(mended) and not mended.isascii():
             mended = mended[: len(mended) - len(content)].translate(_TO_BLANK) + content
-        if "\u00a0" in mended and any(word in mended for word in _TRACE_WORDS):
-            mended = mended.translate(_TO_BLANK)
+            self._blanks = True
+        if "\u00a0" in mended:
+            plain = mended.translate(_TO_BLANK)
+            if self._blanks or any(word in mended for word in _TRACE_WORDS) or self._is_claimed(plain):
+                mended, self._blanks = plain, True
         if not self._curly and _pattern("curly-sign").search(mended):
             self._curly = True
         if self._curly:
@@ -156,15 +163,15 @@ class Repair:
         indent = text[: len(text) - len(text.lstrip())]
         if self._margin.isspace() and text.startswith(self._margin):
             return text[len(self._margin) :]
-        if indent and self._is_claimed(text[len(indent) :]):
+        if indent and (text.startswith(HEADER, len(indent)) or self._is_claimed(text[len(indent) :])):
             return self._without_indent(text, indent)
         if text.strip():
             self._margin, self.watchful = "", self._eaten
         return text
 
     def _without_indent(self, text: str, indent: str) -> str:
-        """A log line behind blanks; the second one shows that the whole log was indented."""
-        if self._indent == indent:
+        """A log line behind blanks; the second one, or a traceback, shows that the whole log was indented."""
+        if self._indent == indent or text.startswith(HEADER, len(indent)):
             self._margin, self.watchful = indent, True
         self._indent = indent
         return text[len(indent) :]

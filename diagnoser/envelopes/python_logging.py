@@ -50,7 +50,7 @@ _SPACED = (
 _BRACKETED = (
     rf"\[(?P<e_time>{_TIME})\] ?(?:\[\d{{1,10}}\] )?(?:(?P<e_site>[a-z_][\w.]{{1,150}}): )?\[(?P<e_level>{_LEVEL})\] "
     rf"(?:\[(?P<f_site>[\w./]{{1,100}}:\d{{1,6}}(?::\w{{1,80}})?)\] )?"
-    rf"|\[(?P<g_time>{_TIME})\] (?P<g_level>{_LEVEL})(?: in (?P<g_site>[\w.]{{1,100}}))?: "
+    rf"|\[(?P<g_time>{_ASCTIME})\] (?P<g_level>{_LEVEL})(?: in (?P<g_site>[\w.]{{1,100}}))?: {{1,8}}"
 )
 _DEFAULT = r"(?P<h_level>DEBUG|INFO|WARNING|ERROR|CRITICAL):(?P<h_site>[A-Za-z_][\w.]{0,150}):"
 _LEVEL_FIRST = rf"(?P<i_level>{_LEVEL}) (?P<i_time>{_TIME}) (?:\[(?P<i_site>[\w./]{{1,100}}:\d{{1,6}})\] )?"

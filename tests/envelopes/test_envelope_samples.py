@@ -47,6 +47,19 @@ def test_the_prefix_comes_off(envelope: Envelope, sample: str) -> None:
     assert "plain" not in peeler.formats
 
 
+@pytest.mark.parametrize(("envelope", "sample"), SAMPLES, ids=NAMES)
+def test_the_kind_says_what_the_prefix_tells(envelope: Envelope, sample: str) -> None:
+    match = compiled(envelope.pattern).match(sample)
+    assert match
+    peeling = Peeling(sample)
+    assert envelope.peel(match, peeling) is not False
+    if envelope.kind == "process":
+        assert peeling.process.known
+        assert peeling.prefixed
+    elif envelope.kind == "collector":
+        assert peeling.level is None
+
+
 def test_names_are_different_and_heads_hold_for_every_sample() -> None:
     names = [envelope.name for envelope in all_envelopes()]
     assert len(names) == len(set(names)) > 25

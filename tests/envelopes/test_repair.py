@@ -146,3 +146,19 @@ def test_a_log_on_one_line_is_split_where_its_prefix_comes_again() -> None:
     assert [(record.body, record.process.name) for record in records] == [
         (HEADER, "EngineCore"), (FRAME, "EngineCore"), ("ValueError: x", "EngineCore"), ("bye", "APIServer"),
     ]  # fmt: skip
+
+
+def test_an_indented_traceback_is_moved_left() -> None:
+    assert bodies(f"  {HEADER}", f"  {FRAME}", "      main()", "  ValueError: x", "done", "    y") == [
+        HEADER, FRAME, "    main()", "ValueError: x", "done", "    y",
+    ]  # fmt: skip
+
+
+def test_hard_blanks_inside_a_prefix() -> None:
+    lines = ["E0314 10:20:30.123456\u00a0\u00a077 a.cpp:10] boom", "a\u00a0b"]
+    assert bodies(*lines) == ["boom", "a b"]
+    assert bodies("a\u00a0b") == ["a\u00a0b"]
+
+
+def test_entities_in_a_printed_dictionary() -> None:
+    assert bodies("args: {&#x27;tp&#x27;: 2, &quot;x&quot;: 1}", "a &lt; b") == ["args: {'tp': 2, \"x\": 1}", "a < b"]
