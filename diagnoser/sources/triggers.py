@@ -16,18 +16,17 @@ from collections.abc import Callable
 
 # fmt: off
 LITERALS: tuple[bytes, ...] = (
-    b"nicked at", b" E01", b'", line ', b" killed", b"\nE04", b"ntation fault", b"Assertion `", b"mismatch",
-    b"LM engine (", b"\nE02", b"NVRM: ", b" E04", b"Check fail", b"refused", b" E12", b"FATAL", b"on-default",
-    b"\nE03", b"\nE12", b" timed out", b"Fatal Python error", b"hutting down", b"\nE07", b"SIGTERM", b"xited ",
-    b"r process", b" E11", b" E07", b"ERROR", b"\nE10", b"*** SIG", b"\nE11", b"CRITICAL", b" E03", b" E08",
-    b"k found", b"CL WARN", b"\nE08", b"world_size", b" timeout", b"Killed", b'" 50', b" E10", b"Failed to ",
-    b"(core dumped)", b"rror:", b"\nE09", b" dead", b"erminat", b"egfault", b" E02", b" died", b" E06", b" E05",
-    b"\nE05", b"og caught", b"xit code", b"\nE01", b"orrupt", b" E09", b"(most recent call last)", b"\nE06",
-    b" by peer", b"hutdown",
+    b" E04", b"*** SIG", b" timeout", b"og caught", b" E07", b"\nE02", b"\nE01", b"NVRM: ", b"refused", b" dead",
+    b"FATAL", b'" 50', b"UDA err", b"SIGTERM", b"xit code", b"\nE05", b" E08", b'", line ', b"\nE12", b"egfault",
+    b" E05", b"xceed", b"k found", b" failed", b"\nE08", b"Failed to ", b"\nE04", b" timed out", b"\nE09", b"Killed",
+    b"xited ", b"hutdown", b" E06", b"CL WARN", b" E12", b" E03", b" E09", b"\nE11", b" E02", b"ERROR", b"rror:",
+    b" E10", b"(most recent call last)", b"mismatch", b"\nE07", b" by peer", b"(core dumped)", b"\nE10", b"erminat",
+    b"Check fail", b" killed", b"\nE03", b"ntation fault", b"hutting down", b" E01", b"nicked at", b"CRITICAL",
+    b" E11", b"\nE06", b"on-default", b"Assertion ", b" died", b"xpired", b"nvalid ",
 )
 WEAK = frozenset((
-    b"Failed to ", b" timed out", b" timeout", b"mismatch", b"refused", b" by peer", b" dead", b'" 50', b"k found",
-    b"world_size", b"r process", b"on-default", b"LM engine (", b"erminat", b"orrupt",
+    b"Failed to ", b" failed", b" timed out", b" timeout", b"mismatch", b"refused", b" by peer", b" dead", b'" 50',
+    b"k found", b"on-default", b"erminat", b"xpired", b"xceed", b"nvalid ",
 ))
 # fmt: on
 """Those that healthy logs may hold now and then; each opens a limited number of stretches."""
