@@ -11,19 +11,9 @@ from __future__ import annotations
 from diagnoser.model import Finding, Incident, Report
 from diagnoser.render import RenderOptions, markdown
 from diagnoser.render import text as text_format
+from diagnoser.render._about import finding_counts, finding_order, nothing_words
 from diagnoser.render._plain import cut_end, excerpt, one_line, printable
-from diagnoser.render._words import (
-    IMPACT,
-    best,
-    failure_label,
-    finding_counts,
-    finding_order,
-    frame_place,
-    headline,
-    is_told,
-    nothing_words,
-    said,
-)
+from diagnoser.render._words import IMPACT, best, failure_label, frame_place, headline, is_told, said
 
 MOST_ANNOTATIONS = 10
 """GitHub shows ten errors and ten warnings per step."""

@@ -17,24 +17,26 @@ from markupsafe import Markup
 
 from diagnoser.model import Report
 from diagnoser.render import RenderOptions
+from diagnoser.render._about import (
+    coverage_words,
+    fact_words,
+    finding_counts,
+    finding_order,
+    nothing_words,
+    redaction_words,
+)
 from diagnoser.render._html_view import CODE_LENGTH, MOST, TEXT_LENGTH, brief, cut, incident_view
 from diagnoser.render._plain import cut_end, excerpt, one_line, printable
 from diagnoser.render._prepare import prepared
 from diagnoser.render._words import (
     NOT_IN_THIS_LOG,
-    coverage_words,
-    fact_words,
-    finding_counts,
-    finding_order,
     frame_place,
     headline,
-    nothing_words,
     place,
     plural,
     process_label,
     process_list,
     process_with_pid,
-    redaction_words,
     type_label,
 )
 

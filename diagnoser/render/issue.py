@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from diagnoser.model import Incident, Report
 from diagnoser.render import RenderOptions
+from diagnoser.render._about import nothing_words, redaction_words
 from diagnoser.render._markdown import code, fence, joined, plain, prose
 from diagnoser.render._plain import cut_end, excerpt, one_line, printable
 from diagnoser.render._prepare import prepared
@@ -20,10 +21,8 @@ from diagnoser.render._words import (
     fold_symptoms,
     frame_place,
     headline,
-    nothing_words,
     place,
     process_label,
-    redaction_words,
     type_label,
 )
 from diagnoser.render.markdown import chain_list, traceback_text

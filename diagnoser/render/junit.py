@@ -11,8 +11,9 @@ import re
 from diagnoser.model import Finding, Incident, Report
 from diagnoser.render import RenderOptions
 from diagnoser.render import text as text_format
+from diagnoser.render._about import finding_order, nothing_words
 from diagnoser.render._plain import cut_end, one_line, printable
-from diagnoser.render._words import IMPACT, best, failure_label, finding_order, nothing_words, process_label
+from diagnoser.render._words import IMPACT, best, failure_label, process_label
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 can't hold, not even escaped."""

@@ -6,6 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from diagnoser.model import Diagnosis, Failure, Finding, Incident, Remedy, Report
 from diagnoser.render import RenderOptions
+from diagnoser.render._about import (
+    coverage_words,
+    fact_words,
+    finding_counts,
+    finding_order,
+    nothing_words,
+    redaction_words,
+)
 from diagnoser.render._frames import fold_frames
 from diagnoser.render._markdown import code, fence, joined, link, plain, prose
 from diagnoser.render._plain import cut_end, excerpt, one_line, printable
@@ -15,19 +23,13 @@ from diagnoser.render._words import (
     IMPACT,
     NOT_IN_THIS_LOG,
     best,
-    coverage_words,
-    fact_words,
-    finding_counts,
-    finding_order,
     fold_symptoms,
     frame_place,
     headline,
-    nothing_words,
     place,
     plural,
     process_label,
     process_list,
-    redaction_words,
     root_place,
     said,
     type_label,

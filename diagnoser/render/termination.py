@@ -10,24 +10,26 @@ from collections.abc import Iterator
 
 from diagnoser.model import Incident, Report
 from diagnoser.render import RenderOptions
+from diagnoser.render._about import (
+    coverage_words,
+    fact_words,
+    finding_counts,
+    finding_order,
+    nothing_words,
+    redaction_words,
+)
 from diagnoser.render._plain import excerpt, one_line
 from diagnoser.render._prepare import prepared
 from diagnoser.render._words import (
     IMPACT,
     NOT_IN_THIS_LOG,
     best,
-    coverage_words,
-    fact_words,
-    finding_counts,
-    finding_order,
     fold_symptoms,
     frame_place,
     headline,
     is_told,
-    nothing_words,
     place,
     process_label,
-    redaction_words,
     root_place,
     said,
     type_label,

@@ -10,6 +10,14 @@ from collections.abc import Iterator
 
 from diagnoser.model import Diagnosis, Failure, Finding, Incident, Report
 from diagnoser.render import RenderOptions
+from diagnoser.render._about import (
+    coverage_words,
+    fact_words,
+    finding_counts,
+    finding_order,
+    nothing_words,
+    redaction_words,
+)
 from diagnoser.render._frames import fold_frames
 from diagnoser.render._page import Page
 from diagnoser.render._plain import columns, cut_end, one_line, wrap
@@ -19,21 +27,15 @@ from diagnoser.render._words import (
     IMPACT,
     NOT_IN_THIS_LOG,
     best,
-    coverage_words,
-    fact_words,
     failure_label,
-    finding_counts,
-    finding_order,
     fold_symptoms,
     frame_place,
     headline,
     is_told,
-    nothing_words,
     place,
     plural,
     process_label,
     process_list,
-    redaction_words,
     root_place,
     said,
     type_label,
