@@ -72,6 +72,20 @@ class FileStream(ByteStream):
         os.lseek(self.fd, there, os.SEEK_SET)
         return there - here
 
+    def read_at(self, offset: int, buffer: memoryview) -> int:
+        """Fill the buffer from a byte of a regular file; returns how many bytes there were. Needs `os.preadv`."""
+        have = 0
+        try:
+            while have < len(buffer) and (read := os.preadv(self.fd, [buffer[have:]], self.origin + offset + have)):
+                have += read
+        except OSError as error:
+            self.problem = f"reading stopped: {error.strerror or error}"
+        return have
+
+    def go_to(self, offset: int) -> None:
+        """Let the next `readinto` of a regular file begin at a byte."""
+        os.lseek(self.fd, self.origin + offset, os.SEEK_SET)
+
     def peek(self, wanted: int) -> bytes:
         """The first bytes of a regular file, without taking them."""
         try:

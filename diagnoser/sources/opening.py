@@ -20,6 +20,8 @@ from .skipping import DEFAULT_SETTINGS, Settings
 from .source import Source
 
 STDIN_NAME = "<stdin>"
+_FEW = 16
+_LEAST_HEAD = 16 * 1024
 
 
 def open_sources(
@@ -42,7 +44,17 @@ def open_sources(
             opener.add(path)
         except InputError as error:
             opener.errors.append(error)
+    _share_heads(opener.sources, settings)
     return opener.sources, opener.errors
+
+
+def _share_heads(sources: Sequence[Source], settings: Settings) -> None:
+    """Of many logs less is read in full: all their heads together cost as much as those of a few."""
+    if len(sources) > _FEW:
+        share = max(settings.head * _FEW // len(sources), _LEAST_HEAD)
+        shared = settings._replace(head=min(settings.head, share), whole=min(settings.whole, 2 * share))
+        for source in sources:
+            source.settings = shared
 
 
 def text_source(

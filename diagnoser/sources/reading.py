@@ -10,7 +10,8 @@ from diagnoser.model import RawLine
 from .bytestreams import ByteStream, FileStream
 from .skipping import Settings, Skipper, Window
 from .splitting import Splitter
-from .triggers import LONGEST, Finder, finder
+from .triggers import finder
+from .windows import windows
 
 _COUNT_CHUNK = 256 * 1024
 
@@ -43,7 +44,7 @@ class SkipReader:
         self._skipper.given(end - room)
         head = window = Window(buffer, room, room, end, -room)
         if end == limit:
-            for window in self._windows(view, head, finder()):
+            for window in windows(self._stream, head, finder(), room, self._settings):
                 progress(window.end + window.base)
                 for begin, stop in self._skipper.feed(window):
                     yield from self._stretch(window, begin, stop)
@@ -52,20 +53,6 @@ class SkipReader:
             yield from self._stretch(window, *rest)
         yield from self._splitter.close()
         self._count_rest(window)
-
-    def _windows(self, view: memoryview, window: Window, find: Finder) -> Iterator[Window]:
-        """The head, then windows of new bytes in the same buffer, at last one without new bytes."""
-        room = self._skipper.lookback
-        while window.start < window.end:
-            begin = max(window.low, window.start - LONGEST + 1)
-            strong, weak = find(view[: window.end], begin, window.start)
-            yield window._replace(strong=strong, weak=weak) if strong or weak else window
-            kept = min(room, window.end - window.low)
-            view[room - kept : room] = view[window.end - kept : window.end]
-            read = self._stream.readinto(view[room : room + self._settings.window])
-            base = window.end + window.base - room
-            window = Window(window.buffer, room - kept, room, room + read, base)
-        yield window
 
     def _stretch(self, window: Window, begin: int, stop: int) -> list[RawLine]:
         offset, number = self._splitter.position

@@ -32,7 +32,9 @@ class Settings(NamedTuple):
     weak_lines: int = 32
     """Lines around which each weak trigger has something read."""
     window: int = 512 * 1024
-    """Bytes scanned at once."""
+    """Bytes searched at once."""
+    threads: int = 2
+    """Threads that read and search a large regular file; no more than there are cores."""
 
 
 DEFAULT_SETTINGS = Settings()

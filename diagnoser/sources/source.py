@@ -46,7 +46,8 @@ class Source:
         self._opener = opener
         self.progress: Callable[[int], None] | None = None
         """Called with the bytes read so far, while healthy stretches are skipped too."""
-        self._limits, self._settings = limits, settings
+        self.settings = settings
+        self._limits = limits
         self._splitter = Splitter(name, limits.line_bytes)
         self._transcoded: Transcoded | None = None
 
@@ -113,7 +114,7 @@ class Source:
 
     def _read(self, stream: ByteStream) -> Iterator[RawLine]:
         size = stream.size if isinstance(stream, FileStream) else None
-        if not self.skip or (size is not None and size <= self._settings.whole):
+        if not self.skip or (size is not None and size <= self.settings.whole):
             buffer = memoryview(bytearray(_CHUNK_BYTES if size is None else min(max(size, 4095) + 1, _CHUNK_BYTES)))
             while read := stream.readinto(buffer):
                 self._advance(self.bytes + read)
@@ -122,7 +123,7 @@ class Source:
             return
         from .reading import SkipReader
 
-        reader = SkipReader(stream, self._splitter, self._settings, self._limits.line_bytes)
+        reader = SkipReader(stream, self._splitter, self.settings, self._limits.line_bytes)
         try:
             yield from reader.lines(self._advance)
         finally:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable
+from functools import cache
 
 # fmt: off
 LITERALS: tuple[bytes, ...] = (
@@ -43,6 +44,7 @@ Finder = Callable[[memoryview, int, int], Hits]
 """Called with a buffer, the index to begin at, and the index of the first new byte: what ends before it is left out."""
 
 
+@cache
 def finder(literals: tuple[bytes, ...] = LITERALS) -> Finder:
     """The fastest search at hand for the literals."""
     try:

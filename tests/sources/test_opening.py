@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from diagnoser.model import Process, RawLine
-from diagnoser.sources import Limits, Source, open_sources, text_source
+from diagnoser.sources import Limits, Source, open_sources, striping, text_source
 from diagnoser.sources.skipping import Settings
 
 LOG = b"INFO one\nERROR two\n" + "größer ✓\n".encode()
@@ -254,6 +254,54 @@ def test_a_healthy_large_file_is_not_counted(tmp_path: Path) -> None:
     assert len(texts(source)) < 50_000
     assert source.lines_skipped is None
     assert source.bytes == 2_000_000
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    monkeypatch.setattr(striping, "LEAST_BYTES", 0)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+    sizes = Settings(whole=0, head=100, before=50, slack=50, after=100, tail=50, window=1000, threads=threads)
+    path = tmp_path / "big.log"
+    bad = {700, 4711, 4712, 31_415, 49_999}
+    path.write_bytes(b"".join(b"%s %d\n" % (b"ERROR" if n in bad else b"INFO", n) for n in range(1, 50_001)))
+    expected = one(path, settings=sizes._replace(threads=1))
+    source = one(path, settings=sizes)
+    assert list(source.lines()) == list(expected.lines())
+    assert (source.lines_read, source.lines_skipped) == (expected.lines_read, expected.lines_skipped)
+    assert source.bytes == path.stat().st_size
+
+
+def test_a_file_that_shrinks_while_threads_read_it_ends_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(striping, "LEAST_BYTES", 0)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    path = tmp_path / "big.log"
+    path.write_bytes(b"INFO fine\n" * 100_000)
+    source = one(path, settings=Settings(whole=0, head=100, window=1000))
+    lines = source.lines()
+    next(lines)
+    os.truncate(path, 500_000)
+    assert len(list(lines)) < 1000
+    assert source.bytes == 500_000
+
+
+def test_threads_end_when_reading_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(striping, "LEAST_BYTES", 0)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    path = tmp_path / "big.log"
+    path.write_bytes(b"INFO fine\n" * 20 + b"ERROR\n" + b"INFO fine\n" * 100_000)
+    before = threading.active_count()
+    lines = one(path, settings=Settings(whole=0, head=100, window=1000)).lines()
+    assert [next(lines).number for _ in range(30)] == list(range(1, 31))
+    assert threading.active_count() > before
+    lines.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before
+
+
+def test_of_many_files_the_heads_are_shorter(tmp_path: Path) -> None:
+    for number in range(100):
+        (tmp_path / f"{number}.log").write_bytes(b"INFO fine\n" * 30_000)
+    sources, _ = open_sources([str(tmp_path)])
+    assert sum(len(texts(source)) for source in sources) < 16 * 27_000
 
 
 def test_text_of_every_form_is_a_source() -> None:

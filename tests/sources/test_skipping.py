@@ -126,7 +126,7 @@ def test_the_plain_search_finds_what_the_native_one_finds(log: bytes, sizes: lis
 def _finders() -> list[triggers.Finder]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(triggers, "_literals_per_search", lambda: 32)
-        narrow = triggers.finder()
+        narrow = triggers.finder.__wrapped__()
     return [triggers._plain_finder(triggers.LITERALS), triggers.finder(), narrow]
 
 
