@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from diagnoser import incidents as incident_stage
-from diagnoser.envelopes import Peeler
 from diagnoser.facts import FactReader
 from diagnoser.fingerprints import fingerprint, mask
+from diagnoser.intake import Accepts, Counted, Intake
 from diagnoser.joining import joined
 from diagnoser.lifecycle import Moment, moment_of
 from diagnoser.model import (
     Coverage,
-    ExceptionInfo,
     Failure,
     LogRecord,
     Match,
@@ -30,17 +29,14 @@ from diagnoser.model import (
     SourceInfo,
     ToolInfo,
 )
-from diagnoser.parsers import Assembler, Block, failures
-from diagnoser.quotes import quoted_exception
+from diagnoser.parsers import Block, failures
+from diagnoser.quotes import is_known, quotation, quoted_exception
 from diagnoser.roles import Case
-from diagnoser.streams import StreamKey, Streams
 
 if TYPE_CHECKING:
     from diagnoser.catalogue import Catalogue
     from diagnoser.sources import Source
 
-MAX_STREAMS = 512
-"""Streams kept open at once; the one that was silent longest is closed when there are more."""
 MAX_FAILURES = 4_000
 """Different failures kept; later ones are counted only."""
 MAX_HITS = 64
@@ -78,12 +74,13 @@ class _Shape:
 class Pipeline:
     """Feed lines, then finish. One instance per run."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, *, accepts: Accepts | None = None, arrival: bool = False) -> None:
+        """`accepts` tells which records may report failures (facts are taken from all); `arrival` says that lines of
+        all sources come in the order in which they were written, as those of a running command do."""
         self.catalogue = catalogue
-        self._streams = Streams()
-        self._assemblers: dict[StreamKey, Assembler] = {}
-        self._peelers: dict[str, Peeler] = {}
+        self._arrival = arrival
         self._facts = FactReader()
+        self._intake = Intake(accepts, self._facts.feed)
         self._moments: list[Moment] = []
         self._failures: dict[object, Failure] = {}
         self._counts: dict[object, int] = {}
@@ -91,36 +88,53 @@ class Pipeline:
         self._shapes: dict[object, _Shape] = {}
         self._marks: dict[object, frozenset[str]] = {}
         self._hits: dict[Any, list[Any]] = {}
-        self._order = 0
-        self._time: dict[str, str] = {}
         self._times: dict[int, str] = {}
         self._run = 0
         self._dropped = 0
 
+    @property
+    def order(self) -> int:
+        """Reading order of the last line."""
+        return self._intake.order
+
+    @property
+    def kept(self) -> int:
+        """How many different failures are kept."""
+        return len(self._failures)
+
+    @property
+    def seen(self) -> int:
+        """How many failures were seen, repeated ones included; grows when there is something new."""
+        return sum(self._counts.values()) + self._dropped
+
     def feed(self, raw: RawLine, process: Process | None = None) -> None:
         """Takes the next line of a source; `process` is what the source's path tells about the writer."""
-        peeler = self._peelers.get(raw.source)
-        if peeler is None:
-            peeler = self._peelers[raw.source] = Peeler(process) if process is not None else Peeler()
-        for record in peeler.feed(raw):
-            self._record(record)
+        for block in self._intake.feed(raw, process):
+            self._block(block)
 
     def end_source(self, name: str) -> None:
         """Says that a source has ended, so that its last lines are not held back."""
-        peeler = self._peelers.get(name)
-        if peeler is not None:
-            for record in peeler.close():
-                self._record(record)
+        for block in self._intake.end_source(name):
+            self._block(block)
 
-    def flush(self) -> None:
-        """Closes every open block, for a source that has gone quiet."""
-        for assembler in self._assemblers.values():
-            for block in assembler.close():
-                self._block(block)
+    def flush(self, quiet: int | None = None, unfinished: int | None = None) -> None:
+        """Closes open blocks, for a source that has gone quiet; see `Intake.flush`."""
+        for block in self._intake.flush(quiet, unfinished):
+            self._block(block)
 
-    def finish(self) -> Analysis:
+    def forget(self) -> None:
+        """Starts anew with what the log told of the deployment: for a log that never ends."""
+        for kept in (self._failures, self._counts, self._last, self._shapes, self._marks, self._hits, self._times):
+            kept.clear()
+        up = [moment for moment in self._moments if moment.kind in ("start", "ready")]
+        self._moments = up[-2:]
+        self._times = {moment.order: moment.time or "" for moment in self._moments}
+        self._dropped = 0
+
+    def finish(self, *, flush: bool = True) -> Analysis:
         """Matches all failures and joins them to incidents. May be called again after more lines."""
-        self.flush()
+        if flush:
+            self.flush()
         found = [
             failure._replace(count=self._counts[key], last=self._last.get(key))
             for key, failure in self._failures.items()
@@ -136,24 +150,17 @@ class Pipeline:
         notes: tuple[str, ...] = ()
         if self._dropped:
             notes = (f"More than {MAX_FAILURES} different failures; {self._dropped} later ones were not analysed.",)
-        cases, moments, clock_notes = joined(cases, self._moments, self._times)
-        outcome = incident_stage.build(cases, moments, self.catalogue.rules, last=self._order)
-        formats = {name: tuple(sorted(peeler.formats)) for name, peeler in self._peelers.items()}
-        return Analysis(outcome, dict(self._facts.facts), tuple(cases), formats, (*notes, *clock_notes, *outcome.notes))
-
-    def _record(self, record: LogRecord) -> None:
-        self._order += 1
-        if record.time is not None:
-            self._time[record.source] = record.time
-        key = self._streams.feed(record)
-        assembler = self._assemblers.pop(key, None) or Assembler()
-        self._assemblers[key] = assembler
-        for block in assembler.feed(record, self._order):
-            self._block(block)
-        if len(self._assemblers) > MAX_STREAMS:
-            oldest = next(iter(self._assemblers))
-            for block in self._assemblers.pop(oldest).close():
-                self._block(block)
+        moments, clock_notes = self._moments, list[str]()
+        if not self._arrival:
+            cases, moments, clock_notes = joined(cases, self._moments, self._times)
+        outcome = incident_stage.build(cases, moments, self.catalogue.rules, last=self.order)
+        return Analysis(
+            outcome,
+            dict(self._facts.facts),
+            tuple(cases),
+            self._intake.formats,
+            (*notes, *clock_notes, *outcome.notes),
+        )
 
     def _moment(self, moment: Moment) -> None:
         if moment.kind == "start":
@@ -163,7 +170,7 @@ class Pipeline:
             self._moments[-1] = moment if moment.kind == "served" else last
             return
         self._moments.append(moment)
-        self._times[moment.order] = self._time.get(moment.source, "")
+        self._times[moment.order] = self._intake.time.get(moment.source, "")
 
     def _block(self, block: Block) -> None:
         """Looks at a block; one that differs from many before it by numbers alone is only counted."""
@@ -239,7 +246,7 @@ class Pipeline:
             self._last[key] = failure.order
         elif len(self._failures) < MAX_FAILURES:
             self._failures[key], self._marks[key], self._counts[key] = failure, marks, failure.count
-            self._times[failure.order] = self._time.get(failure.source, "")
+            self._times[failure.order] = self._intake.time.get(failure.source, "")
         else:
             self._dropped += 1
             return None
@@ -259,10 +266,10 @@ class Pipeline:
                     if match.role != "wrapper" or not name.startswith("inner") or self._same_record(match):
                         continue
                     info = quoted_exception(inner)
-                    if info is None or inner in seen or _known(info, texts, case.failure):
+                    if info is None or inner in seen or is_known(info, texts, case.failure):
                         continue
                     seen.add(inner)
-                    result.append(_quotation(case.failure, info))
+                    result.append(quotation(case.failure, info))
         return result
 
     def _same_record(self, match: Match) -> bool:
@@ -325,34 +332,6 @@ def _message(block: Block, text: str) -> Failure:
     )
 
 
-def _known(info: ExceptionInfo, texts: Sequence[str], wrapper: Failure) -> bool:
-    squeezed = " ".join(info.message.split())
-    if not squeezed:
-        return True
-    own = " ".join(wrapper.message.split())
-    return any(text != own and (squeezed in text or (len(text) > 12 and text in squeezed)) for text in texts)
-
-
-def _quotation(wrapper: Failure, info: ExceptionInfo) -> Failure:
-    placed = info._replace(line=wrapper.line, end_line=wrapper.line)
-    return Failure(
-        "exception",
-        Process(),
-        wrapper.source,
-        wrapper.line,
-        wrapper.end_line,
-        wrapper.order,
-        wrapper.time,
-        wrapper.level,
-        None,
-        "",
-        (placed,),
-        -1,
-        fingerprint=fingerprint("exception", info.type, info.message, ()),
-        quoted=True,
-    )
-
-
 def analyse(
     sources: Sequence[Source], catalogue: Catalogue, *, runbook_url: str | None = None, notes: Sequence[str] = ()
 ) -> Report:
@@ -363,7 +342,7 @@ def analyse(
 
 def report_of(
     analysis: Analysis,
-    sources: Sequence[Source],
+    sources: Sequence[Counted],
     catalogue: Catalogue,
     *,
     runbook_url: str | None = None,

@@ -9,9 +9,11 @@ vLLM's wrappers carry `str(exc)` without the type; V0's carry `repr(exc)`; Ray's
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from diagnoser.model import ExceptionInfo
-from diagnoser.parsers.python import is_exception_line
+from diagnoser.fingerprints import fingerprint
+from diagnoser.model import ExceptionInfo, Failure, Process
+from diagnoser.parsers.lines import is_exception_line
 
 _REPR = re.compile(r"^(?P<type>(?:\w+\.)*[A-Z]\w*)\((?P<arguments>.*)\)[.,]?$", re.DOTALL)
 _LITERAL = re.compile(r"""^(?P<quote>['"])(?P<text>.*)(?P=quote),?$""", re.DOTALL)
@@ -35,3 +37,33 @@ def quoted_exception(text: str) -> ExceptionInfo | None:
 
 def _unescape(text: str) -> str:
     return text.replace("\\n", "\n").replace("\\'", "'").replace('\\"', '"')
+
+
+def is_known(info: ExceptionInfo, texts: Sequence[str], wrapper: Failure) -> bool:
+    """True when the quoted error is one of the failures whose squeezed messages are `texts`, or empty."""
+    squeezed = " ".join(info.message.split())
+    if not squeezed:
+        return True
+    own = " ".join(wrapper.message.split())
+    return any(text != own and (squeezed in text or (len(text) > 12 and text in squeezed)) for text in texts)
+
+
+def quotation(wrapper: Failure, info: ExceptionInfo) -> Failure:
+    """The failure that is known only from what the wrapper quotes."""
+    placed = info._replace(line=wrapper.line, end_line=wrapper.line)
+    return Failure(
+        "exception",
+        Process(),
+        wrapper.source,
+        wrapper.line,
+        wrapper.end_line,
+        wrapper.order,
+        wrapper.time,
+        wrapper.level,
+        None,
+        "",
+        (placed,),
+        -1,
+        fingerprint=fingerprint("exception", info.type, info.message, ()),
+        quoted=True,
+    )

@@ -22,7 +22,7 @@ STAGES = {
     "preflight",
     "cli",
 }
-JOINERS = {"pipeline", "cli", "__init__", "__main__", "live", "multi"}
+JOINERS = {"pipeline", "cli", "__init__", "__main__", "live", "multi", "intake"}
 ALLOWED = {"preflight": {"catalogue"}, "quotes": {"parsers"}}
 OUTSIDE = {"click", "subprocess", "socket", "urllib.request", "http.client"}
 LONGEST_MODULE = 420

@@ -64,6 +64,14 @@ class Assembler:
             return self._feed_record(record, order)
         return self._feed_text(record, order)
 
+    @property
+    def unfinished(self) -> bool:
+        """True while the open block ends in the middle of a traceback, so that more of it is to be expected."""
+        if self._state not in ("frames", "chain", "process", "group"):
+            return False
+        last = self._records[-1].body
+        return last[:1] in " \t" or python.HEADER in last or self._state in ("chain", "process")
+
     def close(self) -> list[Block]:
         """Returns what is still open."""
         return self._flush()

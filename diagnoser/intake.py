@@ -1,0 +1,124 @@
+"""The first half of the flow: raw lines of any number of sources in, blocks out.
+
+Holds what is kept per source (its prefixes, its streams, its open blocks, the last time it printed), so that the
+sources of a run can be taken in one after the other, side by side, or in another process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from diagnoser.envelopes import Peeler
+from diagnoser.model import LogRecord, Process, RawLine
+from diagnoser.parsers import Assembler, Block
+from diagnoser.streams import StreamKey, Streams
+
+MAX_STREAMS = 512
+"""Streams kept open at once; the one that was silent longest is closed when there are more."""
+
+Accepts = Callable[[LogRecord, str | None], bool]
+"""Whether a record is wanted, given the last time that its source printed."""
+
+
+class Counted(Protocol):
+    """What a report tells of an input: a `Source`, or a live stream."""
+
+    name: str
+    notes: list[str]
+    bytes: int
+
+    @property
+    def lines_read(self) -> int:
+        """Physical lines that were looked at."""
+
+    @property
+    def lines_skipped(self) -> int | None:
+        """Healthy lines that were not; None when they were not counted."""
+
+    @property
+    def lines_cut(self) -> int:
+        """Lines that were too long to be kept whole."""
+
+    @property
+    def undecodable_bytes(self) -> int:
+        """Bytes that were no text."""
+
+
+class Intake:
+    """Feed lines, take blocks. `aside` gets the records that `accepts` refuses."""
+
+    def __init__(self, accepts: Accepts | None = None, aside: Callable[[LogRecord], None] | None = None) -> None:
+        self.order = 0
+        """Reading order of the last record."""
+        self.time: dict[str, str] = {}
+        """The last time that each source printed."""
+        self.hosts: dict[str, set[str]] = {}
+        """Hosts that the records of each source name as their writers'."""
+        self._accepts = accepts
+        self._aside = aside
+        self._streams = Streams()
+        self._assemblers: dict[StreamKey, Assembler] = {}
+        self._latest: dict[StreamKey, int] = {}
+        self._peelers: dict[str, Peeler] = {}
+
+    def feed(self, raw: RawLine, process: Process | None = None) -> list[Block]:
+        """Takes the next line of a source; `process` is what the source's path tells about the writer."""
+        peeler = self._peelers.get(raw.source)
+        if peeler is None:
+            peeler = self._peelers[raw.source] = Peeler(process) if process is not None else Peeler()
+        done: list[Block] = []
+        for record in peeler.feed(raw):
+            self._record(record, done)
+        return done
+
+    def end_source(self, name: str) -> list[Block]:
+        """Says that a source has ended: gives what was held back of it."""
+        done: list[Block] = []
+        peeler = self._peelers.get(name)
+        if peeler is not None:
+            for record in peeler.close():
+                self._record(record, done)
+        for key in [key for key in self._assemblers if key.source == name]:
+            done += self._close(key)
+        return done
+
+    def flush(self, quiet: int | None = None, unfinished: int | None = None) -> Iterator[Block]:
+        """Closes open blocks, for a source that has gone quiet.
+
+        With `quiet`, only those without a record after that reading order, and of those that look as if they go on
+        (a traceback whose exception has not come) only those without one after `unfinished`.
+        """
+        for key in list(self._assemblers):
+            if quiet is not None:
+                limit = unfinished if unfinished is not None and self._assemblers[key].unfinished else quiet
+                if self._latest[key] > limit:
+                    continue
+            yield from self._close(key)
+
+    @property
+    def formats(self) -> dict[str, tuple[str, ...]]:
+        """Names of the line formats met in each source."""
+        return {name: tuple(sorted(peeler.formats)) for name, peeler in self._peelers.items()}
+
+    def _record(self, record: LogRecord, done: list[Block]) -> None:
+        self.order += 1
+        if record.time is not None:
+            self.time[record.source] = record.time
+        if record.process.host is not None:
+            self.hosts.setdefault(record.source, set()).add(record.process.host)
+        if self._accepts is not None and not self._accepts(record, self.time.get(record.source)):
+            if self._aside is not None:
+                self._aside(record)
+            return
+        key = self._streams.feed(record)
+        assembler = self._assemblers.pop(key, None) or Assembler()
+        self._assemblers[key] = assembler
+        self._latest[key] = self.order
+        done += assembler.feed(record, self.order)
+        if len(self._assemblers) > MAX_STREAMS:
+            done += self._close(next(iter(self._assemblers)))
+
+    def _close(self, key: StreamKey) -> list[Block]:
+        del self._latest[key]
+        return self._assemblers.pop(key).close()
