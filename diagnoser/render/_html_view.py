@@ -104,7 +104,7 @@ def frame_views(root: Failure) -> list[FrameView]:
     frames = root.frames[-MOST["frames"] :]
     views: list[FrameView] = []
     at = 0
-    for item in fold_frames(frames, keep=40):
+    for item in fold_frames(frames, keep=10):
         if isinstance(item, int):
             views.append(FrameView(None, tuple(frames[at : at + item]), False))
             at += item

@@ -13,7 +13,6 @@ import pytest
 from attacks import ATTACKS
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 from report_samples import diagnosed, findings, incomplete, requests, two_incidents, unknown
 
 from diagnoser.model import Remedy, Report
@@ -137,6 +136,7 @@ def test_html_gets_no_element_from_a_text(attack: str, base: str) -> None:
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("format_name", ["markdown", "issue"])
 def test_markdown_gets_no_markup_from_a_text(format_name: str, attack: str, base: str) -> None:
+    MarkdownIt = pytest.importorskip("markdown_it", reason="no markdown-it-py").MarkdownIt  # noqa: N806
     page = render(attacked(base, attack), format_name)
     tokens = MarkdownIt("commonmark", {"linkify": False}).enable("table").enable("strikethrough").parse(page)
     inner = [child for token in tokens for child in token.children or ()]
