@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from diagnoser.fingerprints import fingerprint
 from diagnoser.model import ExceptionInfo, Failure, Frame, LogRecord, Process
-from diagnoser.parsers import native, python
+from diagnoser.parsers import lines, native, python
 from diagnoser.parsers.blocks import Assembler, Block
 from diagnoser.parsers.origin import process_of
 from diagnoser.processes import parse_process_name
@@ -23,15 +23,15 @@ def failures(block: Block) -> list[Failure]:
     first = records[0]
     if not _may_fail(records):
         return []
-    lines = [python.Line(record.body, record.line) for record in records]
-    chains = python.parse(lines) or python.parse_headless(lines)
+    body = [lines.Line(record.body, record.line) for record in records]
+    chains = python.parse(body) or python.parse_headless(body)
     if chains:
         return [_from_chain(chain, block) for chain in chains]
-    found = native.parse(lines)
+    found = native.parse(body)
     if found is not None:
         return [_from_native(found, block)]
-    if (first.level is None or first.level in _LOUD) and python.is_exception_line(first.body.strip()):
-        return [_from_chain(_bare_exception(lines), block)]
+    if (first.level is None or first.level in _LOUD) and lines.is_exception_line(first.body.strip()):
+        return [_from_chain(_bare_exception(body), block)]
     return []
 
 
@@ -42,17 +42,17 @@ def _may_fail(records: tuple[LogRecord, ...]) -> bool:
     return (
         first.level is None
         or first.level in _LOUD
-        or python.HEADER in first.body
+        or lines.HEADER in first.body
         or native.dump_of(first.body) is not None
     )
 
 
-def _bare_exception(lines: list[python.Line]) -> python.Chain:
+def _bare_exception(body: list[lines.Line]) -> python.Chain:
     """An exception line without a traceback."""
-    name, _, message = lines[0].body.strip().partition(":")
-    rest = "\n".join([message.strip(), *(line.body for line in lines[1:])]).rstrip()
-    info = ExceptionInfo(name, rest, line=lines[0].number, end_line=lines[-1].number)
-    return python.Chain("", (info,), lines[0].number, lines[-1].number)
+    name, _, message = body[0].body.strip().partition(":")
+    rest = "\n".join([message.strip(), *(line.body for line in body[1:])]).rstrip()
+    info = ExceptionInfo(name, rest, line=body[0].number, end_line=body[-1].number)
+    return python.Chain("", (info,), body[0].number, body[-1].number)
 
 
 def _from_chain(chain: python.Chain, block: Block) -> Failure:

@@ -11,7 +11,11 @@ import re
 from typing import NamedTuple
 
 from diagnoser.model import LogRecord
-from diagnoser.parsers import native, python
+from diagnoser.parsers import native
+from diagnoser.parsers.frames import FRAME
+from diagnoser.parsers.lines import CAUSE_SENTENCE, CONTEXT_SENTENCE, EXCEPTION_LINE, HEADER, is_exception_line
+from diagnoser.parsers.python import looks_like_traceback
+from diagnoser.parsers.ray import RAY_HEADER
 
 MAX_LINES = 20_000
 """Lines kept of one block: its first and its last halves stay when there are more."""
@@ -70,7 +74,7 @@ class Assembler:
         if self._state not in ("frames", "chain", "process", "group"):
             return False
         last = self._records[-1].body
-        return last[:1] in " \t" or python.HEADER in last or self._state in ("chain", "process")
+        return last[:1] in " \t" or HEADER in last or self._state in ("chain", "process")
 
     def close(self) -> list[Block]:
         """Returns what is still open."""
@@ -83,11 +87,11 @@ class Assembler:
             done = self._flush()
             self._start(record, order)
             self._key = key
-            if python.HEADER in record.body:
+            if HEADER in record.body:
                 self._state = "frames"
         else:
             self._add(record)
-            if python.HEADER in record.body:
+            if HEADER in record.body:
                 self._state = "frames"
         return done
 
@@ -97,7 +101,7 @@ class Assembler:
 
     def _repeats(self, body: str) -> bool:
         """True when the line opens the same kind of record again (a flood of one message)."""
-        if not body.strip() or body[0] in " \t" or python.HEADER in body[:40]:
+        if not body.strip() or body[0] in " \t" or HEADER in body[:40]:
             return False
         if self._shape is None:
             self._shape = _SHAPE.sub("#", self._records[0].body)
@@ -126,15 +130,15 @@ class Assembler:
         return done
 
     def _opens(self, body: str) -> bool:
-        return python.looks_like_traceback(body) or bool(_PROCESS_LINE.match(body)) or native.dump_of(body) is not None
+        return looks_like_traceback(body) or bool(_PROCESS_LINE.match(body)) or native.dump_of(body) is not None
 
     def _enter(self, body: str) -> None:
         """Sets the state for a block that starts with this bare line."""
-        if python.looks_like_traceback(body) or python.FRAME.match(body):
+        if looks_like_traceback(body) or FRAME.match(body):
             self._state = "frames"
         elif _PROCESS_LINE.match(body):
             self._state = "process"
-        elif python.is_exception_line(body.strip()):
+        elif is_exception_line(body.strip()):
             self._after(body)
         else:
             self._dump = native.dump_of(body)
@@ -151,8 +155,8 @@ class Assembler:
             return self._dump is not None and self._dump.takes(body)
         if not body.strip():
             return False
-        if python.HEADER in body:
-            if state in ("chain", "process", "group") or python.FRAME.match(body) or body[:1] in " |+":
+        if HEADER in body:
+            if state in ("chain", "process", "group") or FRAME.match(body) or body[:1] in " |+":
                 self._state = "group" if "Exception Group" in body else "frames"
                 return True
             if self._key is not None and not self._state:
@@ -162,7 +166,7 @@ class Assembler:
         if state == "group" or (state == "frames" and body.lstrip().startswith(("| ", "+-", "+ "))):
             self._state = "group"
             return body[:1] in " |+"
-        if python.CAUSE_SENTENCE in body or python.CONTEXT_SENTENCE in body:
+        if CAUSE_SENTENCE in body or CONTEXT_SENTENCE in body:
             self._state = "chain"
             return state in ("after", "frames")
         if state == "frames":
@@ -172,23 +176,23 @@ class Assembler:
         return state == "" and self._key is not None and body[:1] in " \t"
 
     def _takes_frame(self, body: str) -> bool:
-        if body[:1] in " \t" or python.FRAME.match(body) or body.startswith(("~", "^", "-->", "---")):
+        if body[:1] in " \t" or FRAME.match(body) or body.startswith(("~", "^", "-->", "---")):
             return True
         last = self._records[-1].body
-        if python.FRAME.match(last) and not last[:1].isspace():
+        if FRAME.match(last) and not last[:1].isspace():
             return True
-        found = python.EXCEPTION_LINE.match(body)
+        found = EXCEPTION_LINE.match(body)
         if found and self._frames_seen() and _plausible(found["type"], found["message"]):
             self._after(body)
             return True
-        return bool(python.RAY_HEADER.match(body))
+        return bool(RAY_HEADER.match(body))
 
     def _frames_seen(self) -> bool:
-        return any(python.FRAME.match(record.body) or record.body[:1] in " \t" for record in self._records[-8:])
+        return any(FRAME.match(record.body) or record.body[:1] in " \t" for record in self._records[-8:])
 
     def _takes_message(self, body: str) -> bool:
         if body[:1] in " \t" and (not self._blanks or self._loose):
-            return not (self._blanks and python.FRAME.match(body))
+            return not (self._blanks and FRAME.match(body))
         if _MESSAGE_LINE.match(body):
             return True
         if self._blanks and not self._loose:

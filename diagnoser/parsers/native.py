@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from diagnoser.model import FailureKind, Frame
-from diagnoser.parsers.python import FRAME, Line
+from diagnoser.parsers.frames import FRAME
+from diagnoser.parsers.lines import Line
 
 MAX_DUMP = 2_000
 """Lines that one dump may take."""

@@ -17,65 +17,22 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from diagnoser.model import ExceptionInfo, Frame, LinkKind, Process
+from diagnoser.model import ExceptionInfo, LinkKind
+from diagnoser.parsers import ray
+from diagnoser.parsers.frames import FRAME, read_frames
+from diagnoser.parsers.lines import (
+    CAUSE_SENTENCE,
+    CONTEXT_SENTENCE,
+    HEADER,
+    MAX_CHAIN,
+    MAX_MESSAGE,
+    Line,
+    exception_line,
+    is_exception_line,
+)
 
-HEADER = "Traceback (most recent call last)"
-CAUSE_SENTENCE = "The above exception was the direct cause of the following exception"
-CONTEXT_SENTENCE = "During handling of the above exception, another exception occurred"
-MAX_CHAIN = 64
-"""Exceptions kept of one block; the oldest and the newest halves stay when there are more."""
-MAX_FRAMES = 400
-"""Frames kept of one exception; the outer and the inner halves stay when there are more."""
-MAX_MESSAGE = 64 * 1024
-"""Characters kept of one message."""
-
-FRAME = re.compile(
-    r'^(?P<indent>[\s|]*)File "(?P<path>[^"\n]{1,4096})", line (?P<line>\d{1,9})(?:,? in (?P<function>.{1,4096}))?\s*$'
-)
-_IPYTHON_FRAME = re.compile(
-    r"^(?:File |\[)?(?P<path>[~/][^\s:\]]{1,1024}\.py[x]?)(?:\]\(\S*\))?(?::(?P<line>\d{1,9}))?,? in (?P<function>\w[\w.<>]*)\s*\(?.*$"
-)
-_IPYTHON_CODE = re.compile(r"^-+> ?(?P<line>\d{1,9})(?P<code> .*)?$")
-_IPYTHON_OTHER = re.compile(r"^\s*\d{1,6}(?: .*)?$")
-_MARKERS = re.compile(r"^[\s|]*[\^~][\^~ ]*$")
-_ELLIPSIS_LINES = re.compile(r"^\s*\.\.\.<\d+ lines?>\.\.\.\s*$")
-_REPEATED = re.compile(r"^\s*\[Previous line repeated (\d+) more times?\]\s*$")
-_TYPE = r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*"
-EXCEPTION_LINE = re.compile(rf"^(?P<type>{_TYPE}(?:\([\w.]+\))?)(?:: ?(?P<message>.*))?$", re.DOTALL)
-_ERROR_LIKE = re.compile(
-    r"(?:Error|Exception|Warning|Exit|Interrupt|Iteration|Group|Failed|Failure|Timeout|Violation|Fault|Dead|Died|Cancelled|Stop\w*|Unavailable)$"
-)
-_WORDS = frozenset(
-    {
-        "Error",
-        "Warning",
-        "Failed",
-        "Failure",
-        "Timeout",
-        "Fault",
-        "Exit",
-        "Group",
-        "Dead",
-        "Died",
-        "Cancelled",
-        "Unavailable",
-        "Stop",
-        "Stopped",
-        "Stopping",
-    }
-)
-"""Words that end type names and also begin sentences."""
-_RAY_TASK_ERROR = re.compile(r"RayTaskError(?:\((?P<inner>[\w.]+)\))?$")
-RAY_HEADER = re.compile(r"ray::(?P<task>[\w.<>:]+?(?:\(\))?) \((?:pid=(?P<pid>\d+))?(?:, ip=(?P<ip>[^,)\s]+))?[^\n]*")
 _GROUP_HEADER = re.compile(r"^\s*\+ (?:Exception Group )?Traceback \(most recent call last\)")
 _GROUP_RULE = re.compile(r"^[\s|]*\+-[+-]*-{8,}(?: (?:\d+|\.\.\.) -+)?\s*$")
-
-
-class Line(NamedTuple):
-    """One body of a block and where it stands."""
-
-    body: str
-    number: int
 
 
 class Chain(NamedTuple):
@@ -89,16 +46,7 @@ class Chain(NamedTuple):
 
 def looks_like_traceback(body: str) -> bool:
     """True when a traceback starts in this line."""
-    return HEADER in body or (RAY_HEADER.search(body) is not None and "RayTaskError" in body)
-
-
-def is_exception_line(body: str) -> bool:
-    """True when the line, outside any block, reads `SomeError` or `pkg.SomeError: text`."""
-    found = EXCEPTION_LINE.match(body)
-    if not found:
-        return False
-    name = found["type"].split("(", 1)[0].rsplit(".", 1)[-1]
-    return bool(_ERROR_LIKE.search(name)) and name[:1].isupper() and not name.endswith("Warning") and name not in _WORDS
+    return HEADER in body or (ray.RAY_HEADER.search(body) is not None and "RayTaskError" in body)
 
 
 def parse(lines: Sequence[Line]) -> list[Chain]:
@@ -253,175 +201,15 @@ def _one(lines: Sequence[Line], start: int, stop: int) -> list[ExceptionInfo]:
     first = lines[start].number
     if _GROUP_HEADER.match(lines[start].body):
         return _group(lines, start, stop)
-    frames, at = _frames(lines, start + 1, stop)
+    frames, at = read_frames(lines, start + 1, stop)
     if at >= stop:
         return [ExceptionInfo(None, "", frames, line=first, end_line=lines[stop - 1].number)] if frames else []
-    name, message_lines = _exception_line(lines, at, stop)
-    message = "\n".join(message_lines)
-    ray = RAY_HEADER.search(message_lines[0]) if message_lines else None
-    if ray and (_RAY_TASK_ERROR.search(name or "") or "creation task" in message_lines[0]):
-        return _ray(lines, at, stop, name, ray, frames, first)
-    info = ExceptionInfo(
-        name, message[:MAX_MESSAGE].rstrip(), frames, line=lines[at].number, end_line=lines[max(at, stop - 1)].number
-    )
-    return [info]
-
-
-def _frames(lines: Sequence[Line], at: int, stop: int) -> tuple[tuple[Frame, ...], int]:
-    """Frames from `at` on, and the index of the first line that is no part of them."""
-    frames: list[Frame] = []
-    while at < stop:
-        body = lines[at].body
-        found = FRAME.match(body) or _IPYTHON_FRAME.match(body)
-        if found:
-            number = found["line"]
-            code, after, ipython_line = _code(lines, at + 1, stop, _indent(body))
-            line = int(number) if number else ipython_line
-            frames.append(Frame(found["path"], line, (found["function"] or "").strip() or None, code, lines[at].number))
-            at = after
-            if len(frames) > 2 * MAX_FRAMES:
-                del frames[MAX_FRAMES // 2 : -MAX_FRAMES // 2]
-        elif _skippable(body) or (not frames and not body.strip()):
-            at += 1
-        else:
-            break
-    if len(frames) > MAX_FRAMES:
-        frames = frames[: MAX_FRAMES // 2] + frames[-MAX_FRAMES // 2 :]
-    return tuple(frames), at
-
-
-def _skippable(body: str) -> bool:
-    return bool(_MARKERS.match(body) or _REPEATED.match(body) or _ELLIPSIS_LINES.match(body))
-
-
-def _indent(body: str) -> int:
-    return len(body) - len(body.lstrip(" \t|"))
-
-
-def _code(lines: Sequence[Line], at: int, stop: int, indent: int) -> tuple[str | None, int, int | None]:
-    """Source text under a frame line: deeper lines, or one line where indentation was lost."""
-    code: list[str] = []
-    ipython_line = None
-    while at < stop:
-        body = lines[at].body
-        if FRAME.match(body) or HEADER in body:
-            break
-        pointed = _IPYTHON_CODE.match(body)
-        if pointed:
-            code, ipython_line = [(pointed["code"] or "").strip()], int(pointed["line"])
-        elif _skippable(body) or (ipython_line is not None and _IPYTHON_OTHER.match(body)) or (_IPYTHON_OTHER.match(body) and not code and _has_pointer(lines, at, stop)):
-            pass
-        elif body.strip() and _indent(body) > indent:
-            if ipython_line is None:
-                code.append(body.strip())
-        elif indent == 0 and not code and body.strip() and not _plausible_exception(body):
-            code.append(body.strip())
-        else:
-            break
-        at += 1
-    return ("\n".join(code) or None), at, ipython_line
-
-
-def _has_pointer(lines: Sequence[Line], at: int, stop: int) -> bool:
-    return any(_IPYTHON_CODE.match(lines[index].body) for index in range(at, min(stop, at + 12)))
-
-
-def _plausible_exception(body: str) -> bool:
-    return is_exception_line(body.strip())
-
-
-def _exception_line(lines: Sequence[Line], at: int, stop: int) -> tuple[str | None, list[str]]:
-    """Type and message lines of the exception that ends a traceback."""
-    body = lines[at].body.strip(" |") if lines[at].body.lstrip().startswith("|") else lines[at].body.strip()
-    found = EXCEPTION_LINE.match(body)
-    rest = [lines[index].body for index in range(at + 1, stop)]
-    if not found or not _type_like(found["type"], found["message"]):
-        return None, [body, *rest]
-    first = found["message"] or ""
-    while rest and not rest[-1].strip():
-        rest.pop()
-    return found["type"], [first, *rest]
-
-
-def _type_like(name: str, message: str | None) -> bool:
-    short = name.split("(", 1)[0].rsplit(".", 1)[-1]
-    if _ERROR_LIKE.search(short):
-        return True
-    return "." in name or (short[:1].isupper() and (message is None or bool(message))) or short[:1] == "_"
-
-
-def _ray(
-    lines: Sequence[Line],
-    at: int,
-    stop: int,
-    name: str | None,
-    ray: re.Match[str],
-    frames: tuple[Frame, ...],
-    first: int,
-) -> list[ExceptionInfo]:
-    """A RayTaskError: the driver's half, and the remote half whose frames follow the `ray::` header."""
-    remote = remote_process(ray)
-    head = lines[at].body.split(": ", 1)[-1]
-    outer = ExceptionInfo(name, head.strip(), frames, line=lines[at].number, end_line=lines[at].number)
-    inner = remote_chain(lines, at + 1, stop, remote)
-    if not inner:
-        return [
-            outer._replace(
-                message="\n".join([head, *(line.body for line in lines[at + 1 : stop])]).strip()[:MAX_MESSAGE]
-            )
-        ]
-    inner[-1] = inner[-1]._replace(link="wraps")
-    return [*inner, outer]
-
-
-def remote_process(ray: re.Match[str]) -> Process:
-    """The actor that a `ray::Actor.method() (pid=…, ip=…)` header names."""
-    task = ray["task"].split(".", 1)[0].removesuffix("()")
-    role = "Worker" if re.match(r"Ray\w*Worker|RayWorker", task) else "EngineCore" if "EngineCore" in task else task
-    return Process(task, role, int(ray["pid"]) if ray["pid"] else None, ray["ip"])
-
-
-def remote_chain(lines: Sequence[Line], at: int, stop: int, remote: Process) -> list[ExceptionInfo]:
-    """The exceptions printed after a `ray::` header, which has no `Traceback` line; oldest first."""
-    result: list[ExceptionInfo] = []
-    while at < stop and len(result) < MAX_CHAIN:
-        while at < stop and (_skippable(lines[at].body) or not lines[at].body.strip()):
-            at += 1
-        end = stop
-        link: LinkKind | None = None
-        for index in range(at, stop):
-            text = lines[index].body.strip()
-            if text.startswith(CAUSE_SENTENCE) or text.startswith(CONTEXT_SENTENCE):
-                end, link = index, "cause" if text.startswith(CAUSE_SENTENCE) else "context"
-                break
-        frames, exception_at = _frames(lines, at, end)
-        if exception_at < end:
-            nested = RAY_HEADER.search(lines[exception_at].body)
-            name, message = _exception_line(lines, exception_at, end)
-            if nested and name is None:
-                inner = remote_chain(lines, exception_at + 1, end, remote_process(nested))
-                result.extend(inner)
-            elif name is not None or frames:
-                result.append(
-                    ExceptionInfo(
-                        name,
-                        "\n".join(message)[:MAX_MESSAGE].rstrip(),
-                        frames,
-                        (),
-                        link,
-                        remote,
-                        lines[exception_at].number,
-                        lines[end - 1].number,
-                    )
-                )
-        at = end + 1
-        while at < stop and (
-            not lines[at].body.strip() or RAY_HEADER.match(lines[at].body.strip()) or HEADER in lines[at].body
-        ):
-            nested = RAY_HEADER.match(lines[at].body.strip())
-            remote = remote_process(nested) if nested else remote
-            at += 1
-    return result
+    name, message_lines = exception_line(lines, at, stop)
+    remote = ray.header_of(name, message_lines[0])
+    if remote:
+        return ray.both_halves(lines, at, stop, name, remote, frames)
+    message = "\n".join(message_lines)[:MAX_MESSAGE].rstrip()
+    return [ExceptionInfo(name, message, frames, line=lines[at].number, end_line=lines[max(at, stop - 1)].number)]
 
 
 def _group(lines: Sequence[Line], start: int, stop: int) -> list[ExceptionInfo]:
@@ -430,8 +218,8 @@ def _group(lines: Sequence[Line], start: int, stop: int) -> list[ExceptionInfo]:
     ruled = next(
         (index for index, line in enumerate(plain) if _GROUP_RULE.match(lines[start + index].body)), len(plain)
     )
-    frames, at = _frames(plain, 1, ruled)
-    name, message = _exception_line(plain, at, ruled) if at < ruled else (None, [""])
+    frames, at = read_frames(plain, 1, ruled)
+    name, message = exception_line(plain, at, ruled) if at < ruled else (None, [""])
     group = ExceptionInfo(
         name, "\n".join(message).rstrip(), frames, line=lines[start].number, end_line=lines[stop - 1].number
     )

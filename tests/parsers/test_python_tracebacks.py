@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diagnoser import diagnose
-from diagnoser.parsers.python import Line, parse, parse_headless
+from diagnoser.parsers.lines import Line
+from diagnoser.parsers.python import parse, parse_headless
 
 
 def chains(text: str):

@@ -1,0 +1,91 @@
+"""The frames of a traceback: Python's own, IPython's, and those that lost their indentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from diagnoser.model import Frame
+from diagnoser.parsers.lines import HEADER, Line, is_exception_line
+
+MAX_FRAMES = 400
+"""Frames kept of one exception; the outer and the inner halves stay when there are more."""
+
+FRAME = re.compile(
+    r'^(?P<indent>[\s|]*)File "(?P<path>[^"\n]{1,4096})", line (?P<line>\d{1,9})(?:,? in (?P<function>.{1,4096}))?\s*$'
+)
+_IPYTHON_FRAME = re.compile(
+    r"^(?:File |\[)?(?P<path>[~/][^\s:\]]{1,1024}\.py[x]?)(?:\]\(\S*\))?(?::(?P<line>\d{1,9}))?,? in (?P<function>\w[\w.<>]*)\s*\(?.*$"
+)
+_IPYTHON_CODE = re.compile(r"^-+> ?(?P<line>\d{1,9})(?P<code> .*)?$")
+_IPYTHON_OTHER = re.compile(r"^\s*\d{1,6}(?: .*)?$")
+_MARKERS = re.compile(r"^[\s|]*[\^~][\^~ ]*$")
+_ELLIPSIS_LINES = re.compile(r"^\s*\.\.\.<\d+ lines?>\.\.\.\s*$")
+_REPEATED = re.compile(r"^\s*\[Previous line repeated (\d+) more times?\]\s*$")
+
+
+def read_frames(lines: Sequence[Line], at: int, stop: int) -> tuple[tuple[Frame, ...], int]:
+    """Frames from `at` on, and the index of the first line that is no part of them."""
+    frames: list[Frame] = []
+    while at < stop:
+        body = lines[at].body
+        found = FRAME.match(body) or _IPYTHON_FRAME.match(body)
+        if found:
+            number = found["line"]
+            code, after, ipython_line = _code(lines, at + 1, stop, _indent(body))
+            line = int(number) if number else ipython_line
+            frames.append(Frame(found["path"], line, (found["function"] or "").strip() or None, code, lines[at].number))
+            at = after
+            if len(frames) > 2 * MAX_FRAMES:
+                del frames[MAX_FRAMES // 2 : -MAX_FRAMES // 2]
+        elif skippable(body) or (not frames and not body.strip()):
+            at += 1
+        else:
+            break
+    if len(frames) > MAX_FRAMES:
+        frames = frames[: MAX_FRAMES // 2] + frames[-MAX_FRAMES // 2 :]
+    return tuple(frames), at
+
+
+def skippable(body: str) -> bool:
+    return bool(_MARKERS.match(body) or _REPEATED.match(body) or _ELLIPSIS_LINES.match(body))
+
+
+def _indent(body: str) -> int:
+    return len(body) - len(body.lstrip(" \t|"))
+
+
+def _code(lines: Sequence[Line], at: int, stop: int, indent: int) -> tuple[str | None, int, int | None]:
+    """Source text under a frame line: deeper lines, or one line where indentation was lost."""
+    code: list[str] = []
+    ipython_line = None
+    while at < stop:
+        body = lines[at].body
+        if FRAME.match(body) or HEADER in body:
+            break
+        pointed = _IPYTHON_CODE.match(body)
+        if pointed:
+            code, ipython_line = [(pointed["code"] or "").strip()], int(pointed["line"])
+        elif (
+            skippable(body)
+            or (ipython_line is not None and _IPYTHON_OTHER.match(body))
+            or (_IPYTHON_OTHER.match(body) and not code and _has_pointer(lines, at, stop))
+        ):
+            pass
+        elif body.strip() and _indent(body) > indent:
+            if ipython_line is None:
+                code.append(body.strip())
+        elif indent == 0 and not code and body.strip() and not is_exception_line(body.strip()):
+            code.append(body.strip())
+        else:
+            break
+        at += 1
+    return ("\n".join(code) or None), at, ipython_line
+
+
+def _has_pointer(lines: Sequence[Line], at: int, stop: int) -> bool:
+    return any(_IPYTHON_CODE.match(lines[index].body) for index in range(at, min(stop, at + 12)))
+
+
+def _plausible_exception(body: str) -> bool:
+    return is_exception_line(body.strip())
