@@ -15,11 +15,13 @@ TRIAL_BUDGET = 0.05
 """Seconds that a pattern may take on one attack text; sane patterns take well below a millisecond."""
 ATTACK_LENGTH = 3_000
 """Characters of an attack text: a quadratic pattern stays inside the budget, a cubic or exponential one does not."""
-MOST_ATTACKS = 24
+MOST_ATTACKS = 48
 
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
 _UNBOUNDED = 1_000
 """A repetition that allows this many turns counts as endless."""
+_MANY = 4
+"""So many turns of something endless are as bad as endless turns to a text of any length."""
 
 
 def danger(pattern: str, length: int = ATTACK_LENGTH) -> str | None:
@@ -38,7 +40,7 @@ def _nested(parsed: Iterable[tuple[Any, Any]], around: bool = False) -> str | No
     """A repetition of something that itself repeats without a fixed end: `(a+)+`, `(\\w+\\s*)*`, `(a|aa)+`."""
     for op, value in parsed:
         name = str(op)
-        if name in _REPEATS and _endless(value):
+        if name in _REPEATS and (_endless(value) or (not around and value[1] >= _MANY)):
             inner = value[2]
             if around and _may_follow_itself(inner):
                 return "a repetition inside a repetition splits the same text in many ways: use one, or a separator"
@@ -46,7 +48,8 @@ def _nested(parsed: Iterable[tuple[Any, Any]], around: bool = False) -> str | No
             if found is None and _ambiguous_branch(inner):
                 found = "the alternatives inside a repetition can start with the same character: factor it out"
         else:
-            found = next((text for part in _parts(name, value) if (text := _nested(part, around))), None)
+            inside = around and name not in ("ATOMIC_GROUP", "POSSESSIVE_REPEAT")  # these never try another split
+            found = next((text for part in _parts(name, value) if (text := _nested(part, inside))), None)
         if found:
             return found
     return None
@@ -177,12 +180,16 @@ def attacks(parsed: Any, length: int = ATTACK_LENGTH) -> Iterator[str]:
     """Texts that start like a match, go on with what the repetitions like, and never end like one."""
     seen: set[str] = set()
     pumps = list(dict.fromkeys([*_pumps(parsed), "a", " ", "0", "("]))
-    for prefix in ("", _example(parsed)):
-        for pump in pumps:
-            text = (prefix + pump * (length // max(1, len(pump))))[:length] + "\x00"
-            if text not in seen and len(seen) < MOST_ATTACKS:
-                seen.add(text)
-                yield text
+    example = _example(parsed)
+    # An engine gives up at once where a literal that it needs is absent, so these follow, out of place.
+    tails = ("\x00", "\x00" + "\x00".join(example) + "\x00")
+    for pump in pumps:
+        for prefix in ("", example):
+            for tail in tails:
+                text = (prefix + pump * (length // max(1, len(pump))))[:length] + tail
+                if text not in seen and len(seen) < MOST_ATTACKS:
+                    seen.add(text)
+                    yield text
 
 
 def _pumps(parsed: Iterable[tuple[Any, Any]], before: str = "") -> Iterator[str]:
