@@ -103,14 +103,14 @@ def runners_up(root: Played, rest: Sequence[Played], rules: Mapping[str, Rule]) 
 
 def _why_lost(item: Played, root: Played) -> str:
     if item.failure.quoted:
-        return "known only from a quotation"
+        return "It is known only from what another process quoted."
     if not item.loud:
-        return f"logged as {item.failure.level}: the program went on after it"
+        return f"It was logged as {item.failure.level}; the program went on after it."
     if depth(item.failure) < depth(root.failure):
-        return "a process closer to the client; the root is deeper"
+        return "Its process is closer to the client; the root is in a deeper one."
     if item.failure.order > root.failure.order:
-        return "came later than the root"
-    return "less specific than the root"
+        return "It came later than the root."
+    return "Nothing ties the end of the run to it."
 
 
 def quotes(item: Played, root: Failure) -> bool:

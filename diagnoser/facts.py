@@ -1,6 +1,6 @@
 """What the log says about the deployment: versions, model, sizes, flags, each with the line that says it.
 
-    (EngineCore pid=7) INFO 03-14 10:20:30 [core.py:133] Initializing a V1 LLM engine (v0.21.0) with config: model='…', …
+    (EngineCore pid=7) INFO 03-14 10:20:30 [core.py:133] Initializing a V1 LLM engine (v0.21.0) with config: model=…
 
 The first statement of a fact wins, except that the engine's resolved configuration outranks the flags that were
 given. Sources of the line shapes: vLLM 0.8.5 to 0.32, Ray 2.x, Mooncake 0.3.
@@ -13,9 +13,9 @@ import re
 from diagnoser.model import Fact, Facts, LogRecord
 
 _QUICK = re.compile(
-    r"Initializing an? |non-default args|version |world[_ ]size|args: Namespace|Resolved architecture|GPU KV cache size|Ray |GPU memory|"
-    r"Available KV cache|attention backend|Attention backend|Using .{0,40}backend|NCCL|vllm serve |CUDA |Starting to load model|connector|"
-    r"Maximum concurrency|driver|GPU\(s\)|api_server_count|Using max model len|node_rank|EP rank|PyTorch|python|Loading weights took|protocol"
+    r"Initializing an? |non-default args|ersion|world[_ ]size|args: Namespace|Resolved architecture|GPU KV cache size"
+    r"|Available KV cache|backend|nccl==|vllm serve |vllm\.entrypoints|API server processes|Using max model len"
+    r"|node_rank|EP rank"
 )
 _PAIR = re.compile(r"(?P<name>[a-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|[^,\s()\[\]{}]+)")
 _ARG = re.compile(r"'(?P<name>[a-z_]\w*)': (?P<value>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,\s{}\[\]]+)")

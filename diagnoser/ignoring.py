@@ -13,7 +13,7 @@ def without_ignored(report: Report, ids: Collection[str]) -> Report:
     left_out = len(report.incidents) - len(kept)
     if not left_out:
         return report
-    note = f"{left_out} {'incident was' if left_out == 1 else 'incidents were'} left out as the settings ignore {'it' if left_out == 1 else 'them'}."
+    note = f"Incidents left out because the settings ignore them: {left_out}."
     coverage = report.coverage._replace(notes=(*report.coverage.notes, note))
     if kept:
         return report._replace(incidents=kept, coverage=coverage)

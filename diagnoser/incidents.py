@@ -9,16 +9,15 @@ something leaves a sentence in `reasons`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from diagnoser.chains import chain_of, quotes, runners_up, symptoms_of, timeline_of
 from diagnoser.lifecycle import Moment
 from diagnoser.model import Impact, Incident, Process, Rule
+from diagnoser.picking import Picked, pick_root
 from diagnoser.roles import Case, Played, depth, play
 
-_QUOTED = (
-    "The process that failed is not in this log; its error is known from the text that another process quoted."
-)
 _QUIET_LINES = 3
 """Lines that may follow the last wait of a hang."""
 MAX_INCIDENTS = 50
@@ -96,7 +95,7 @@ def _runs(cases: list[Played], moments: list[Moment]) -> list[_Run]:
             [item for item in cases if low <= item.failure.order < high],
             [moment for moment in moments if low <= moment.order < high],
         )
-        for low, high in zip(edges, edges[1:], strict=False)
+        for low, high in pairwise(edges)
     ]
     return [run for run in runs if run.cases or run.moments]
 
@@ -122,8 +121,8 @@ def _crash(run: _Run, rules: Mapping[str, Rule], *, stopped: bool) -> Incident |
         return None
     if not terminal and all(_harmless(item) for item in cases):
         return None
-    root, reasons, incomplete = _root(cases, run.moments, rules)
-    return _incident(root, cases, run, rules, reasons, incomplete, _impact(root, terminal, run, rules))
+    picked = pick_root(cases, run.moments)
+    return _incident(picked, cases, run, rules, _impact(picked.root, terminal, run, rules))
 
 
 def _hang(run: _Run, rules: Mapping[str, Rule], last: int | None) -> Incident | None:
@@ -135,9 +134,8 @@ def _hang(run: _Run, rules: Mapping[str, Rule], last: int | None) -> Incident | 
     latest = max(item.failure.last or item.failure.order for item in waits)
     if latest < last - _QUIET_LINES or any(moment.order > first for moment in run.moments):
         return None
-    root = waits[0]
     reason = "The log ends while a process waits for another that says nothing; no process reports a failure."
-    return _incident(root, waits, run, rules, [reason], False, "hang")
+    return _incident(Picked(waits[0], [reason]), waits, run, rules, "hang")
 
 
 def _waits(rule_id: str, rules: Mapping[str, Rule]) -> bool:
@@ -148,108 +146,6 @@ def _waits(rule_id: str, rules: Mapping[str, Rule]) -> bool:
 def _harmless(item: Played) -> bool:
     """True for an unexplained message without a traceback, and for what the program logged as a warning."""
     return not item.loud or (item.failure.kind == "message" and not item.causes)
-
-
-def _root(cases: list[Played], moments: list[Moment], rules: Mapping[str, Rule]) -> tuple[Played, list[str], bool]:
-    """The root, why, and whether it is only the nearest thing to one."""
-    candidates = [item for item in cases if item.part == "candidate" and item.loud and not item.failure.quoted]
-    candidates = [item for item in candidates if item.failure.kind != "message" or item.causes or item.roles]
-    candidates = _latest_stretch(candidates, cases, moments)
-    if candidates:
-        return (*_pick(candidates, cases, rules), False)
-    quoted = [item for item in cases if item.failure.quoted and item.part == "candidate"]
-    if any(item.causes for item in quoted) or quoted and not any(item.causes for item in cases if item.part != "client"):
-        best = min(quoted, key=lambda item: (not item.causes, item.failure.order))
-        return best, [_QUOTED], False
-    handled = [item for item in cases if item.part == "candidate" and not item.loud and item.causes]
-    if handled and any(item.terminal for item in cases):
-        best = min(handled, key=lambda item: (-depth(item.failure), item.failure.order))
-        return best, ["Nothing louder explains the end of the run; this warning does."], False
-    fallback = [item for item in cases if item.causes and item.part in ("wrapper", "symptom")]
-    if fallback:
-        best = min(
-            fallback,
-            key=lambda item: (item.causes[0].confidence != "certain", -depth(item.failure), item.failure.order),
-        )
-        return best, ["No original exception is in this log; this is the earliest report of the death itself."], False
-    nearest = min(cases, key=lambda item: (item.part == "candidate", -depth(item.failure), item.failure.order))
-    return (
-        nearest,
-        ["Only reports of another process's failure are in this log; the original failure is not."],
-        nearest.part != "candidate",
-    )
-
-
-def _latest_stretch(candidates: list[Played], cases: list[Played], moments: list[Moment]) -> list[Played]:
-    """Drops candidates that the run survived, when a later one explains its end."""
-    served = [moment.order for moment in moments if moment.kind == "served"]
-    ends = [item.failure.order for item in cases if item.terminal]
-    if not served or not ends or not candidates:
-        return candidates
-    last_served = max((order for order in served if order < max(ends)), default=-1)
-    later = [item for item in candidates if item.failure.order > last_served]
-    return later or candidates
-
-
-def _pick(candidates: list[Played], cases: list[Played], rules: Mapping[str, Rule]) -> tuple[Played, list[str]]:
-    reasons: list[str] = []
-    wrapped = sum(1 for item in cases if item.part == "wrapper")
-    if wrapped:
-        reasons.append(
-            f"{wrapped} {'report only wraps' if wrapped == 1 else 'reports only wrap'} another process's error and {'was' if wrapped == 1 else 'were'} followed inward."
-        )
-    followed = sum(item.failure.count for item in cases if item.part == "symptom")
-    if followed:
-        reasons.append(
-            f"{followed} {'failure' if followed == 1 else 'failures'} of the kind that follows from another process's death {'was' if followed == 1 else 'were'} set aside."
-        )
-    candidates, why = _weighed(candidates)
-    reasons.extend(why)
-    counts: dict[str, int] = {}
-    for item in candidates:
-        counts[item.failure.fingerprint] = counts.get(item.failure.fingerprint, 0) + 1
-    deepest = max(depth(item.failure) for item in candidates)
-    level = [item for item in candidates if depth(item.failure) == deepest]
-    root = min(level, key=lambda item: (item.failure.order, counts[item.failure.fingerprint]))
-    if len(level) < len(candidates):
-        reasons.append(
-            f"It happened in {_name(root.failure.speaker)}, the deepest process that reports an error of its own."
-        )
-    different = {item.failure.fingerprint for item in level} - {root.failure.fingerprint}
-    if different:
-        reasons.append(f"It is the earliest of {len(different) + 1} different errors there.")
-    if len(candidates) == 1 and not reasons:
-        reasons.append("It is the only failure in this log that is not a report of another one.")
-    return root, reasons
-
-
-def _weighed(candidates: list[Played]) -> tuple[list[Played], list[str]]:
-    """Drops what another kind of evidence outweighs.
-
-    A native line (a compiler's error, a device assert, glog) before an exception that no rule explains names the
-    fault that the exception reports. An exception outweighs a log message otherwise.
-    """
-    exceptions = [item for item in candidates if item.failure.kind not in ("message", "native")]
-    natives = [item for item in candidates if _native(item) and item.causes]
-    unexplained = [item for item in exceptions if not item.causes or item.soft]
-    if natives and (
-        not exceptions or (unexplained == exceptions and natives[0].failure.order < exceptions[0].failure.order)
-    ):
-        reason = ["A native line before the exception that reports it names the fault itself."] if exceptions else []
-        return natives, reason
-    spoken = [item for item in candidates if item.failure.kind != "message"]
-    return spoken or candidates, []
-
-
-def _native(item: Played) -> bool:
-    failure = item.failure
-    if failure.kind == "native":
-        return True
-    return failure.kind == "message" and bool(failure.site) and ".c" in str(failure.site)
-
-
-def _name(process: Process) -> str:
-    return process.name or process.role or "the process without a name"
 
 
 def _impact(root: Played, terminal: list[Played], run: _Run, rules: Mapping[str, Rule]) -> Impact:
@@ -263,15 +159,8 @@ def _impact(root: Played, terminal: list[Played], run: _Run, rules: Mapping[str,
     return "crash" if up else "startup"
 
 
-def _incident(
-    root: Played,
-    cases: list[Played],
-    run: _Run,
-    rules: Mapping[str, Rule],
-    reasons: list[str],
-    incomplete: bool,
-    impact: Impact,
-) -> Incident:
+def _incident(picked: Picked, cases: list[Played], run: _Run, rules: Mapping[str, Rule], impact: Impact) -> Incident:
+    root, reasons, incomplete = picked
     copies = [item for item in cases if item is not root and item.failure.fingerprint == root.failure.fingerprint]
     also_on: list[Process] = []
     for item in copies:
@@ -279,9 +168,8 @@ def _incident(
         if speaker.known and speaker != root.failure.speaker and speaker not in also_on:
             also_on.append(speaker)
     if also_on:
-        reasons.append(
-            f"The same error appears in {len(also_on)} other {'process' if len(also_on) == 1 else 'processes'}; it is reported once."
-        )
+        others = "1 other process" if len(also_on) == 1 else f"{len(also_on)} other processes"
+        reasons.append(f"The same error appears in {others}; it is reported once.")
     rest = [item for item in cases if item is not root and item not in copies]
     chain = chain_of(root, rest, rules)
     if any(quotes(item, root.failure) for item in rest):
@@ -329,5 +217,5 @@ def _requests(run: _Run, crash: Incident | None, rules: Mapping[str, Rule]) -> l
     if not chosen:
         return []
     root = min(chosen, key=lambda item: (not item.causes, -depth(item.failure), item.failure.order))
-    reasons = ["The server stayed up; only requests failed."]
-    return [_incident(root, loud, run, rules, reasons, False, "requests")]
+    picked = Picked(root, ["The server stayed up; only requests failed."])
+    return [_incident(picked, loud, run, rules, "requests")]

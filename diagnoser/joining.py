@@ -29,15 +29,11 @@ def joined(
     if len(sources) < 2:
         return list(cases), list(moments), []
     when = {order: seconds_of(text) for order, text in times.items()}
-    if any(_when(item, when) is None for item in (*(case.failure for case in cases), *moments)):
+    items: list[Failure | Moment] = [*(case.failure for case in cases), *moments]
+    if any(_when(item, when) is None for item in items):
         return list(cases), list(moments), ["Not every log states times: lines of different logs are in reading order."]
     shifts, notes = _shifts(cases, when)
-    keys = sorted(
-        {
-            (round((_when(item, when) or 0.0) + shifts.get(item.source, 0.0), 6), item.order)
-            for item in (*(case.failure for case in cases), *moments)
-        }
-    )
+    keys = sorted({(round((_when(item, when) or 0.0) + shifts.get(item.source, 0.0), 6), item.order) for item in items})
     place = {order: number for number, (_, order) in enumerate(keys, 1)}
     return (
         [case._replace(failure=_placed(case.failure, place)) for case in cases],

@@ -29,7 +29,8 @@ class Moment(NamedTuple):
 
 
 _QUICK = re.compile(
-    r"startup complete|HTTP/1|hutdown|hutting down|SIG(?:TERM|INT)|server version|LLM engine|KeyboardInterrupt|throughput|Started server|Processed prompts"
+    r"startup complete|HTTP/1|hutdown|hutting down|SIG(?:TERM|INT)|version \d|non-default args|KeyboardInterrupt"
+    r"|(?:Started|Finished) server|Processed prompts"
 )
 _KINDS: tuple[tuple[MomentKind, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern))  # type: ignore[misc]
@@ -37,7 +38,7 @@ _KINDS: tuple[tuple[MomentKind, re.Pattern[str]], ...] = tuple(
         ("served", r'"(?:POST|GET) /(?!health|metrics|ping|version)\S* HTTP/1\.\d" 200\b'),
         ("refused", r'"(?:POST|GET) /\S* HTTP/1\.\d" 5\d\d\b'),
         ("served", r"Processed prompts: 100%"),
-        ("start", r"vLLM (?:API )?server version \d|^\S* *version \d+\.\d+\.\d+\S*\s*$"),
+        ("start", r"vLLM (?:API )?server version \d|^[^A-Za-z]*version \d+\.\d[\w.+]*\s*$|^non-default args: "),
         ("ready", r"^Application startup complete|Started server process"),
         ("stop", r"\[shutdown\] API server: shutdown triggered|\[shutdown\] DPSupervisor: shutdown triggered"),
         (
@@ -46,7 +47,8 @@ _KINDS: tuple[tuple[MomentKind, re.Pattern[str]], ...] = tuple(
         ),
         (
             "stop",
-            r"^Shutting down FastAPI HTTP server|\[shutdown\] API server: (?:signalling|shutting)|^Shutting down\.?$|^Finished server process",
+            r"^Shutting down FastAPI HTTP server|\[shutdown\] API server: (?:signalling|shutting)|^Shutting down\.?$"
+            r"|^Finished server process",
         ),
         ("down", r"^Application shutdown complete"),
     )

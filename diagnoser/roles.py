@@ -133,7 +133,7 @@ def _part_of(matches: list[Match]) -> tuple[Part, tuple[Match, ...]]:
 
 
 def _says_itself(matches: tuple[Match, ...], rules: Mapping[str, Rule]) -> bool:
-    """True for a wrapper whose own record holds the error that it wraps (pydantic, argparse): it may be all there is."""
+    """True for a wrapper whose own record holds the error that it wraps (pydantic, argparse): there may be no other."""
     rule = rules.get(matches[0].rule)
     return rule is not None and rule.points_to == "same-record"
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
 import click
 
-from diagnoser.cli.options import Settings, catalogue_of, output_options, print_report, rule_options, write_reports
+from diagnoser.cli.options import Settings, catalogue_of, deliver, output_options, rule_options
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -40,16 +39,7 @@ def diagnose_logs(logs: Sequence[str], settings: Settings, *, skip: bool, exit_z
         sources, catalogue, runbook_url=settings.runbook_url, notes=[f"not read: {error}" for error in errors]
     )
     report = settings.prepare(report)
-    if not write_reports(report, settings):
-        print_report(report, settings)
+    deliver(report, settings)
     if errors:
         return 2
     return 0 if exit_zero else report.exit_code
-
-
-def columns() -> int:
-    """The width of the terminal, or 80."""
-    try:
-        return os.get_terminal_size().columns
-    except OSError:
-        return 80

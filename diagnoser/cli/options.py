@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from diagnoser.errors import UsageError
-
 if TYPE_CHECKING:
     from diagnoser.catalogue import Catalogue
     from diagnoser.model import Report
+    from diagnoser.render import RenderOptions
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -129,52 +128,57 @@ def catalogue_of(settings: Settings) -> Catalogue:
     return catalogue
 
 
-def render_options(settings: Settings, stream_is_terminal: bool) -> Any:
-    """How text is to look on this terminal."""
+def render_options(settings: Settings, *, terminal: bool, unicode: bool = True) -> RenderOptions:
+    """How text is to look: on this terminal, or in a file or pipe."""
     from diagnoser.render import RenderOptions
 
-    color = settings.color == "always" or (
-        settings.color == "auto"
-        and stream_is_terminal
-        and not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM") != "dumb"
-    )
-    width = settings.width or (_columns() if stream_is_terminal else 80)
-    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
-    return RenderOptions(width=width, color=color, verbosity=settings.verbosity, unicode=encoding.startswith("utf"))
+    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    color = settings.color == "always" or (settings.color == "auto" and terminal and not plain)
+    width = settings.width or (_columns() if terminal else 80)
+    return RenderOptions(width=width, color=color, verbosity=settings.verbosity, unicode=unicode)
 
 
-def print_report(report: Report, settings: Settings) -> None:
-    """Writes the report to standard output in the one format asked for, or as text."""
+def deliver(report: Report, settings: Settings) -> None:
+    """Writes the report in each format that was asked for to where it was asked for; standard output comes last.
+
+    Raises UsageError when formats and outputs do not go together, InputError when a file can't be written.
+    """
     from diagnoser.render import render
+    from diagnoser.writing import STANDARD_OUTPUT, pair_outputs, write_atomically
 
-    terminal = sys.stdout.isatty()
-    text = render(report, settings.formats[0] if settings.formats else "text", render_options(settings, terminal))
+    pairs = pair_outputs(settings.formats, settings.outputs)
+    for name, path in sorted(pairs, key=lambda pair: pair[1] == STANDARD_OUTPUT):
+        if path == STANDARD_OUTPUT:
+            _print(render(report, name, _screen(settings)))
+        else:
+            write_atomically(path, render(report, name, render_options(settings, terminal=False)))
+        if name == "github":
+            _append_job_summary(report, settings)
+
+
+def _screen(settings: Settings) -> RenderOptions:
+    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
+    return render_options(settings, terminal=sys.stdout.isatty(), unicode=encoding.startswith("utf"))
+
+
+def _print(text: str) -> None:
+    """Writes to standard output whatever its encoding can hold."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
-def write_reports(report: Report, settings: Settings) -> bool:
-    """Writes one file per pair of `--format` and `-o`; False when nothing was asked to be written."""
-    if not settings.outputs:
-        if len(settings.formats) > 1:
-            raise UsageError("several --format need one -o FILE each")
-        return False
-    formats = settings.formats or ("text",)
-    if len(formats) != len(settings.outputs):
-        raise UsageError(
-            f"{len(formats)} formats and {len(settings.outputs)} outputs: give one -o FILE for each --format"
-        )
-    from diagnoser.render import render
-    from diagnoser.writing import write_atomically
+def _append_job_summary(report: Report, settings: Settings) -> None:
+    """Adds the report to the page of the GitHub Actions job, where there is one."""
+    target = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not target:
+        return
+    from diagnoser.render.github import summary
 
-    for name, path in zip(formats, settings.outputs, strict=True):
-        text = render(report, name, render_options(settings, stream_is_terminal=False))
-        if path == "-":
-            sys.stdout.write(text)
-        else:
-            write_atomically(path, text)
-    return True
+    with open(target, "a", encoding="utf-8") as file:
+        file.write(summary(report, render_options(settings, terminal=False)))
 
 
 def _columns() -> int:

@@ -26,11 +26,14 @@ _PROCESS_LINE = re.compile(r"^Process (?P<name>[\w.:\- ]{1,80}):\s*$")
 _SHAPE = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|0x[0-9a-f]+")
 _OPEN_MESSAGE = re.compile(
     r":\s*$|validation errors? for |CUDA error|HIP error|CUDA driver error|NCCL error|raised:\s*$|RuntimeError: \s*$"
-    r"|^(?:AcceleratorError|torch\.\w*Error)|ncclUnhandled|DistBackendError|following operation failed|died because|ray::"
+    r"|^(?:AcceleratorError|torch\.\w*Error)|ncclUnhandled|DistBackendError|following operation failed"
+    r"|died because|ray::"
 )
 _MESSAGE_LINE = re.compile(
-    r"^(?:CUDA kernel errors might|For debugging consider passing|Compile with `TORCH_USE_CUDA_DSA`|Search for `cuda|Last error:"
-    r"|nccl\w+: |Set TORCH|You can suppress this exception|Exception raised from |frame #\d+:|C\+\+ CapturedTraceback|Device-side assert|The actor (?:is dead|died)|Worker exit type"
+    r"^(?:CUDA kernel errors might|For debugging consider passing|Compile with `TORCH_USE_CUDA_DSA`|Search for `cuda"
+    r"|Last error:"
+    r"|nccl\w+: |Set TORCH|You can suppress this exception|Exception raised from |frame #\d+:"
+    r"|C\+\+ CapturedTraceback|Device-side assert|The actor (?:is dead|died)|Worker exit type"
     r"|(?:Repository|Entry|Revision) Not Found|Access to model|Cannot access (?:gated|the)|If you are trying to access"
     r"|\(\w+ pid=\d+\)|The above exception was|During handling of the above|\[Original exception|Note: |Please )"
 )

@@ -15,7 +15,8 @@ FRAME = re.compile(
     r'^(?P<indent>[\s|]*)File "(?P<path>[^"\n]{1,4096})", line (?P<line>\d{1,9})(?:,? in (?P<function>.{1,4096}))?\s*$'
 )
 _IPYTHON_FRAME = re.compile(
-    r"^(?:File |\[)?(?P<path>[~/][^\s:\]]{1,1024}\.py[x]?)(?:\]\(\S*\))?(?::(?P<line>\d{1,9}))?,? in (?P<function>\w[\w.<>]*)\s*\(?.*$"
+    r"^(?:File |\[)?(?P<path>[~/][^\s:\]]{1,1024}\.py[x]?)(?:\]\(\S*\))?(?::(?P<line>\d{1,9}))?,? in "
+    r"(?P<function>\w[\w.<>]*)\s*\(?.*$"
 )
 _IPYTHON_CODE = re.compile(r"^-+> ?(?P<line>\d{1,9})(?P<code> .*)?$")
 _IPYTHON_OTHER = re.compile(r"^\s*\d{1,6}(?: .*)?$")
@@ -48,6 +49,7 @@ def read_frames(lines: Sequence[Line], at: int, stop: int) -> tuple[tuple[Frame,
 
 
 def skippable(body: str) -> bool:
+    """True for lines between source lines: carets, elisions, repetitions."""
     return bool(_MARKERS.match(body) or _REPEATED.match(body) or _ELLIPSIS_LINES.match(body))
 
 

@@ -71,6 +71,7 @@ def exception_line(lines: Sequence[Line], at: int, stop: int) -> tuple[str | Non
 
 
 def type_like(name: str, message: str | None) -> bool:
+    """True when the word that ends a traceback reads like an exception's name."""
     short = name.split("(", 1)[0].rsplit(".", 1)[-1]
     if _ERROR_LIKE.search(short):
         return True

@@ -45,7 +45,10 @@ class Found(NamedTuple):
     end_line: int
 
 
-_FRAME_LINE = r'\s+File "|\s*#\d+ |\s*frame #|\s+@ |PC: @|Current thread |Thread 0x|Stack \(most|Extension modules|\s*<no Python frame>|  \.\.\.'
+_FRAME_LINE = (
+    r'\s+File "|\s*#\d+ |\s*frame #|\s+@ |PC: @|Current thread |Thread 0x|Stack \(most|Extension modules'
+    r"|\s*<no Python frame>|  \.\.\."
+)
 _DUMPS = (
     Dump(
         "signal",
@@ -79,7 +82,8 @@ _DUMPS = (
         None,
         re.compile(r"^(?P<signal>SIG[A-Z]+): \w[\w ]+$"),
         re.compile(
-            r"^(?:PC=|signal arrived|goroutine |runtime[.:]|\t|rax |rbx |r\w{1,2} +0x|rip |rflags|[cfg]s +0x|[\w./*()\[\]]+\(.*\)|exit status|$)"
+            r"^(?:PC=|signal arrived|goroutine |runtime[.:]|\t|rax |rbx |r\w{1,2} +0x|rip |rflags"
+            r"|[cfg]s +0x|[\w./*()\[\]]+\(.*\)|exit status|$)"
         ),
     ),
     Dump(
@@ -105,7 +109,8 @@ _DUMPS = (
         "native",
         None,
         re.compile(
-            r"^ptxas .*(?:fatal|error)\s*:|^ptxas fatal|^(?:/\S+/)?(?:ld|ld\.\w+|collect2|nvlink)\b.*(?:cannot find|error|undefined reference)"
+            r"^ptxas .*(?:fatal|error)\s*:|^ptxas fatal|^(?:/\S+/)?(?:ld|ld\.\w+|collect2"
+            r"|nvlink)\b.*(?:cannot find|error|undefined reference)"
         ),
         re.compile(
             r"^(?:ptxas|nvlink|collect2|(?:/\S+/)?ld(?:\.\w+)?: |clang|gcc|cc1plus|compilation terminated|make)"
@@ -118,7 +123,8 @@ _DUMPS = (
             r"^\S+:\d+(?::\d+)?: fatal error: |^\S+\(\d+\): (?:fatal )?error:? |^\S+:\d+:\d+: error: |^nvcc fatal"
         ),
         re.compile(
-            r"^(?:\s+\S|\S+:\d+(?::\d+)?: |compilation terminated|\d+ errors? (?:detected|generated)|In file included|$)"
+            r"^(?:\s+\S|\S+:\d+(?::\d+)?: |compilation terminated|\d+ errors? (?:detected|generated)"
+            r"|In file included|$)"
         ),
     ),
     Dump(
@@ -153,7 +159,8 @@ _SINGLES: tuple[tuple[FailureKind, str | None, re.Pattern[str]], ...] = tuple(
         (
             "native",
             None,
-            r"^malloc\(\): |^free\(\): |^corrupted (?:size|double)|^double free or corruption|^munmap_chunk\(\): |^\*\*\* stack smashing",
+            r"^malloc\(\): |^free\(\): |^corrupted (?:size|double)|^double free or corruption"
+            r"|^munmap_chunk\(\): |^\*\*\* stack smashing",
         ),
         (
             "native",
@@ -163,7 +170,8 @@ _SINGLES: tuple[tuple[FailureKind, str | None, re.Pattern[str]], ...] = tuple(
         (
             "native",
             None,
-            r"^(?:\S+(?: \S+)?): error: (?:unrecognized arguments|argument |the following arguments|invalid choice|ambiguous option)",
+            r"^(?:\S+(?: \S+)?): error: (?:unrecognized arguments|argument |the following arguments"
+            r"|invalid choice|ambiguous option)",
         ),
     )
 )
@@ -175,7 +183,8 @@ _FAULT = {
     "Floating point exception": "SIGFPE",
 }
 _QUICK = re.compile(
-    r"^(?:[\s=!*/{]|Fatal|!|terminate|SIG|fatal|panic|thread '|usage|ptxas|nvcc|nvlink|collect2|ld|F)|rror|ssertion|ASSERT|ault|ore dumped|illed|Bus|Illegal"
+    r"^(?:[\s=!*/{]|Fatal|!|terminate|SIG|fatal|panic|thread '|usage|ptxas|nvcc|nvlink"
+    r"|collect2|ld|F)|rror|ssertion|ASSERT|ault|ore dumped|illed|Bus|Illegal"
     r"|emory|oom-kill|malloc|free\(\)|corrupt|munmap|smashing|terminate called|fatal"
 )
 _USAGE_ERROR = re.compile(r"^\S+(?: \S+){0,4}: error: ")

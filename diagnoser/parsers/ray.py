@@ -69,7 +69,7 @@ def remote_chain(lines: Sequence[Line], at: int, stop: int, remote: Process) -> 
         link: LinkKind | None = None
         for index in range(at, stop):
             text = lines[index].body.strip()
-            if text.startswith(CAUSE_SENTENCE) or text.startswith(CONTEXT_SENTENCE):
+            if text.startswith((CAUSE_SENTENCE, CONTEXT_SENTENCE)):
                 end, link = index, "cause" if text.startswith(CAUSE_SENTENCE) else "context"
                 break
         frames, exception_at = read_frames(lines, at, end)

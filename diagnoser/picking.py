@@ -1,0 +1,122 @@
+"""Which of many failures is the root: the order of DESIGN §2, each deciding step with a sentence.
+
+Part of the incident stage; `incidents` splits the log into runs and calls this for each.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from diagnoser.lifecycle import Moment
+from diagnoser.model import Process
+from diagnoser.roles import Played, depth
+
+_QUOTED = "The process that failed is not in this log; its error is known from the text that another process quoted."
+
+
+class Picked(NamedTuple):
+    """The root, why it is, and whether it is only the nearest thing to a root that the log holds."""
+
+    root: Played
+    reasons: list[str]
+    incomplete: bool = False
+
+
+def pick_root(cases: list[Played], moments: list[Moment]) -> Picked:
+    """The root, why, and whether it is only the nearest thing to one."""
+    candidates = [item for item in cases if item.part == "candidate" and item.loud and not item.failure.quoted]
+    candidates = [item for item in candidates if item.failure.kind != "message" or item.causes or item.roles]
+    candidates = _latest_stretch(candidates, cases, moments)
+    if candidates:
+        return _pick(candidates, cases)
+    quoted = [item for item in cases if item.failure.quoted and item.part == "candidate"]
+    explained = any(item.causes for item in cases)
+    if quoted and (any(item.causes for item in quoted) or not explained):
+        best = min(quoted, key=lambda item: (not item.causes, item.failure.order))
+        return Picked(best, [_QUOTED])
+    handled = [item for item in cases if item.part == "candidate" and not item.loud and item.causes]
+    if handled and any(item.terminal for item in cases):
+        best = min(handled, key=lambda item: (-depth(item.failure), item.failure.order))
+        return Picked(best, ["Nothing louder explains the end of the run; this warning does."])
+    fallback = [item for item in cases if item.causes and item.part in ("wrapper", "symptom")]
+    if fallback:
+        best = min(
+            fallback,
+            key=lambda item: (item.causes[0].confidence != "certain", -depth(item.failure), item.failure.order),
+        )
+        return Picked(best, ["No original exception is in this log; this is the earliest report of the death itself."])
+    nearest = min(cases, key=lambda item: (item.part == "candidate", -depth(item.failure), item.failure.order))
+    reason = "Only reports of another process's failure are in this log; the original failure is not."
+    return Picked(nearest, [reason], incomplete=nearest.part != "candidate")
+
+
+def _latest_stretch(candidates: list[Played], cases: list[Played], moments: list[Moment]) -> list[Played]:
+    """Drops candidates that the run survived, when a later one explains its end."""
+    served = [moment.order for moment in moments if moment.kind == "served"]
+    ends = [item.failure.order for item in cases if item.terminal]
+    if not served or not ends or not candidates:
+        return candidates
+    last_served = max((order for order in served if order < max(ends)), default=-1)
+    later = [item for item in candidates if item.failure.order > last_served]
+    return later or candidates
+
+
+def _pick(candidates: list[Played], cases: list[Played]) -> Picked:
+    reasons: list[str] = []
+    wrapped = sum(1 for item in cases if item.part == "wrapper")
+    if wrapped:
+        one = "1 report only wraps another process's error and was followed inward."
+        more = f"{wrapped} reports only wrap another process's error and were followed inward."
+        reasons.append(one if wrapped == 1 else more)
+    followed = sum(item.failure.count for item in cases if item.part == "symptom")
+    if followed:
+        one = "1 failure of the kind that follows from another process's death was set aside."
+        more = f"{followed} failures of the kind that follows from another process's death were set aside."
+        reasons.append(one if followed == 1 else more)
+    candidates, why = _weighed(candidates)
+    reasons.extend(why)
+    counts: dict[str, int] = {}
+    for item in candidates:
+        counts[item.failure.fingerprint] = counts.get(item.failure.fingerprint, 0) + 1
+    deepest = max(depth(item.failure) for item in candidates)
+    level = [item for item in candidates if depth(item.failure) == deepest]
+    root = min(level, key=lambda item: (item.failure.order, counts[item.failure.fingerprint]))
+    if len(level) < len(candidates):
+        reasons.append(
+            f"It happened in {_name(root.failure.speaker)}, the deepest process that reports an error of its own."
+        )
+    different = {item.failure.fingerprint for item in level} - {root.failure.fingerprint}
+    if different:
+        reasons.append(f"It is the earliest of {len(different) + 1} different errors there.")
+    if len(candidates) == 1 and not reasons:
+        reasons.append("It is the only failure in this log that is not a report of another one.")
+    return Picked(root, reasons)
+
+
+def _weighed(candidates: list[Played]) -> tuple[list[Played], list[str]]:
+    """Drops what another kind of evidence outweighs.
+
+    A native line (a compiler's error, a device assert, glog) before an exception that no rule explains names the
+    fault that the exception reports. An exception outweighs a log message otherwise.
+    """
+    exceptions = [item for item in candidates if item.failure.kind not in ("message", "native")]
+    natives = [item for item in candidates if _native(item) and item.causes]
+    unexplained = [item for item in exceptions if not item.causes or item.soft]
+    if natives and (
+        not exceptions or (unexplained == exceptions and natives[0].failure.order < exceptions[0].failure.order)
+    ):
+        reason = ["A native line before the exception that reports it names the fault itself."] if exceptions else []
+        return natives, reason
+    spoken = [item for item in candidates if item.failure.kind != "message"]
+    return spoken or candidates, []
+
+
+def _native(item: Played) -> bool:
+    failure = item.failure
+    if failure.kind == "native":
+        return True
+    return failure.kind == "message" and bool(failure.site) and ".c" in str(failure.site)
+
+
+def _name(process: Process) -> str:
+    return process.name or process.role or "the process without a name"
