@@ -26,7 +26,7 @@ from diagnoser.sources.triggers import LITERALS
 READER = """
 import sys
 from diagnoser.sources import open_sources
-from diagnoser.sources.skipping import DEFAULT_SETTINGS
+from diagnoser.sources.limits import DEFAULT_SETTINGS
 threads = int(sys.argv[1])
 sources, _ = open_sources(sys.argv[2:], settings=DEFAULT_SETTINGS._replace(threads=threads))
 for source in sources:

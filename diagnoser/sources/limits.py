@@ -1,4 +1,4 @@
-"""How much of an input is read before the rest is left out; every limit that was hit is said in the notes."""
+"""How much of an input is read: bounds whose effect is said in the notes, and the sizes of skipping."""
 
 from __future__ import annotations
 
@@ -21,3 +21,28 @@ class Limits(NamedTuple):
 DEFAULT_LIMITS = Limits()
 RATIO_FREE_BYTES = 64 * 1024**2
 """Expanded bytes below which the ratio is not looked at: so little is harmless."""
+
+
+class Settings(NamedTuple):
+    """What is read of a log larger than `whole`; sizes in bytes."""
+
+    whole: int = 1024 * 1024
+    """Regular files up to this size are read whole."""
+    head: int = 256 * 1024
+    """Read at the start of every log: it holds the start-up lines that facts come from."""
+    tail: int = 32 * 1024
+    """Read at the end of a log in which a trigger was hit behind the head."""
+    before: int = 16 * 1024
+    slack: int = 8 * 1024
+    """How far back the start of the line is sought in which `before` ends."""
+    after: int = 48 * 1024
+    weak_after: int = 8 * 1024
+    weak_lines: int = 32
+    """Lines around which each weak trigger has something read."""
+    window: int = 512 * 1024
+    """Bytes searched at once."""
+    threads: int = 2
+    """Threads that read and search a large regular file; no more than there are cores."""
+
+
+DEFAULT_SETTINGS = Settings()

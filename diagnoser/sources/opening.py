@@ -14,9 +14,8 @@ from diagnoser.errors import InputError
 from . import paths as names
 from .bytestreams import ByteStream, IterableStream, MemoryStream, open_object, open_path
 from .hints import process_of
-from .limits import DEFAULT_LIMITS, Limits
+from .limits import DEFAULT_LIMITS, DEFAULT_SETTINGS, Limits, Settings
 from .magic import HEAD_BYTES, compression_of, is_tar, is_zip, looks_binary
-from .skipping import DEFAULT_SETTINGS, Settings
 from .source import Source
 
 STDIN_NAME = "<stdin>"

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from diagnoser.model import RawLine
 
 from .bytestreams import ByteStream, FileStream
-from .skipping import Settings, Skipper, Window
+from .limits import Settings
+from .skipping import Skipper, Window
 from .splitting import Splitter
 from .triggers import finder
 from .windows import windows
@@ -27,7 +28,7 @@ class SkipReader:
         self.lines_skipped: int | None = 0
         self._stream, self._splitter, self._settings = stream, splitter, settings
         self._skipper = Skipper(settings, line_bytes)
-        self._counter: _Counter = _RunningCounter()
+        self._counter: _Counter = RunningCounter()
         if isinstance(stream, FileStream) and stream.regular:
             self._counter = _LateCounter(stream.fd, stream.origin)
 
@@ -108,18 +109,24 @@ class _LateCounter(_Counter):
         return number
 
 
-class _RunningCounter(_Counter):
+class RunningCounter(_Counter):
     """Counts the newlines of everything that goes by, for streams that can't be read twice."""
 
     def __init__(self) -> None:
         self._newlines = 0  # before the start of the window
 
+    def add(self, newlines: int) -> None:
+        """Counts what goes by in another way than in a window."""
+        self._newlines += newlines
+
     def number_at(self, window: Window, index: int, offset: int, number: int) -> int:
+        """See `_Counter`."""
         if index >= window.start:
             return self._newlines + window.buffer.count(b"\n", window.start, index) + 1
         return self._newlines - window.buffer.count(b"\n", index, window.start) + 1
 
     def leave(self, window: Window, splitter: Splitter) -> None:
+        """See `_Counter`."""
         offset, number = splitter.position
         known = offset - window.base
         if known > window.start:  # the splitter counted up to here
@@ -128,4 +135,5 @@ class _RunningCounter(_Counter):
             self._newlines += window.buffer.count(b"\n", window.start, window.end)
 
     def newlines_at_end(self) -> int | None:
+        """See `_Counter`."""
         return self._newlines

@@ -12,32 +12,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from .limits import Settings
+
 _LINE_ENDS = (b"\n", b"\r", b"\0")
-
-
-class Settings(NamedTuple):
-    """Sizes in bytes."""
-
-    whole: int = 1024 * 1024
-    """Regular files up to this size are read whole."""
-    head: int = 256 * 1024
-    """Read at the start of every log: it holds the start-up lines that facts come from."""
-    tail: int = 32 * 1024
-    """Read at the end of a log in which a trigger was hit behind the head."""
-    before: int = 16 * 1024
-    slack: int = 8 * 1024
-    """How far back the start of the line is sought in which `before` ends."""
-    after: int = 48 * 1024
-    weak_after: int = 8 * 1024
-    weak_lines: int = 32
-    """Lines around which each weak trigger has something read."""
-    window: int = 512 * 1024
-    """Bytes searched at once."""
-    threads: int = 2
-    """Threads that read and search a large regular file; no more than there are cores."""
-
-
-DEFAULT_SETTINGS = Settings()
 
 
 class Window(NamedTuple):

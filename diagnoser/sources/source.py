@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from diagnoser.model import UNKNOWN_PROCESS, Process, RawLine
 
 from .bytestreams import ByteStream, FileStream, Peeked, read_head
-from .limits import DEFAULT_LIMITS, Limits
+from .limits import DEFAULT_LIMITS, DEFAULT_SETTINGS, Limits, Settings
 from .magic import HEAD_BYTES, compression_of, is_tar, is_zip, wide_encoding
-from .skipping import DEFAULT_SETTINGS, Settings
 from .splitting import Splitter
 
 if TYPE_CHECKING:

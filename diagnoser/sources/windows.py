@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .bytestreams import ByteStream, FileStream
-from .skipping import Settings, Window
+from .limits import Settings
+from .skipping import Window
 from .triggers import LONGEST, Finder
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from diagnoser.model import Process, RawLine
 from diagnoser.sources import Limits, Source, open_sources, striping, text_source
-from diagnoser.sources.skipping import Settings
+from diagnoser.sources.limits import Settings
 
 LOG = b"INFO one\nERROR two\n" + "größer ✓\n".encode()
 TEXTS = ["INFO one", "ERROR two", "größer ✓"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from diagnoser.sources import text_source
-from diagnoser.sources.skipping import Settings
+from diagnoser.sources.limits import Settings
 
 RULES = Path(__file__).parents[2] / "rules"
 HEALTHY = b"".join(

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from diagnoser.model import RawLine
 from diagnoser.sources import triggers
 from diagnoser.sources.bytestreams import ByteStream
-from diagnoser.sources.limits import Limits
-from diagnoser.sources.skipping import Settings
+from diagnoser.sources.limits import Limits, Settings
 from diagnoser.sources.source import Source
 
 SMALL = Settings(whole=0, head=40, tail=60, before=64, slack=32, after=120, weak_after=40, weak_lines=2, window=64)
