@@ -21,6 +21,8 @@ class ByteStream:
 
     problem: str | None = None
     """Why the stream ended before its end."""
+    costly = False
+    """True when reading takes so much computing that another thread should do it."""
 
     def readinto(self, buffer: memoryview) -> int:
         """Bytes written to the front of `buffer`; 0 at the end."""
@@ -157,6 +159,7 @@ class Peeked(ByteStream):
 
     def __init__(self, head: bytes, stream: ByteStream) -> None:
         self._head, self._stream = memoryview(head), stream
+        self.costly = stream.costly
 
     def readinto(self, buffer: memoryview) -> int:
         """See `ByteStream`."""

@@ -33,6 +33,8 @@ class _Expander(Protocol):
 class Expanded(ByteStream):
     """The expanded bytes of a compressed stream, of all its members."""
 
+    costly = True
+
     def __init__(self, stream: ByteStream, kind: str, limits: Limits) -> None:
         self._stream, self._kind, self._limits = stream, kind, limits
         self._new, self._errors = _expander(kind)

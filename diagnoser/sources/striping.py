@@ -6,24 +6,12 @@ other has taken, reads it at its place and searches it.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 
 from .bytestreams import FileStream
 from .skipping import Window
 from .triggers import LONGEST, Finder, Hits
-
-LEAST_BYTES = 32 * 1024 * 1024
-"""Smaller files are not worth the threads."""
-
-
-def threads_for(stream: FileStream, wanted: int) -> int:
-    """How many threads to use for the file."""
-    if stream.size is None or stream.size < LEAST_BYTES or not hasattr(os, "preadv"):
-        return 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(wanted, cores))
 
 
 def stripes(stream: FileStream, before: Window, find: Finder, room: int, size: int, threads: int) -> Iterator[Window]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from .bytestreams import ByteStream, FileStream
 from .limits import Settings
 from .skipping import Window
 from .triggers import LONGEST, Finder
+
+STRIPED_BYTES = 32 * 1024 * 1024
+"""Smaller files are not worth threads."""
 
 
 def windows(stream: ByteStream, head: Window, find: Finder, room: int, settings: Settings) -> Iterator[Window]:
@@ -17,20 +21,41 @@ def windows(stream: ByteStream, head: Window, find: Finder, room: int, settings:
     """
     window = searched(head, find)
     yield window
-    if isinstance(stream, FileStream):
-        from .striping import stripes, threads_for
+    threads = min(settings.threads, processors())
+    if threads > 1 and isinstance(stream, FileStream) and (stream.size or 0) >= STRIPED_BYTES:
+        from .striping import stripes
 
-        if (threads := threads_for(stream, settings.threads)) > 1:
-            for striped in stripes(stream, window, find, room, settings.window, threads):
-                yield striped
-                window = striped
-            stream.go_to(window.end + window.base)
-    view = memoryview(head.buffer)
+        for striped in stripes(stream, window, find, room, settings.window, threads):
+            yield striped
+            window = striped
+        stream.go_to(window.end + window.base)
+    elif threads > 1 and stream.costly:
+        from .readahead import ReadAhead
+
+        ahead = ReadAhead(stream)
+        try:
+            yield from _following(ahead, window, head.buffer, find, room, settings)
+        finally:
+            ahead.close()
+        return
+    yield from _following(stream, window, head.buffer, find, room, settings)
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _following(
+    stream: ByteStream, window: Window, buffer: bytearray, find: Finder, room: int, settings: Settings
+) -> Iterator[Window]:
+    """The windows behind this one, all in the same buffer."""
+    view = memoryview(buffer)
     while True:
         kept = min(room, window.end - window.low)
         view[room - kept : room] = memoryview(window.buffer)[window.end - kept : window.end]
         read = stream.readinto(view[room : room + settings.window])
-        window = Window(head.buffer, room - kept, room, room + read, window.end + window.base - room)
+        window = Window(buffer, room - kept, room, room + read, window.end + window.base - room)
         if not read:
             break
         window = searched(window, find)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from diagnoser.model import Process, RawLine
-from diagnoser.sources import Limits, Source, open_sources, striping, text_source
+from diagnoser.sources import Limits, Source, open_sources, text_source, windows
 from diagnoser.sources.limits import Settings
 
 LOG = b"INFO one\nERROR two\n" + "größer ✓\n".encode()
@@ -258,7 +258,7 @@ def test_a_healthy_large_file_is_not_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
-    monkeypatch.setattr(striping, "LEAST_BYTES", 0)
+    monkeypatch.setattr(windows, "STRIPED_BYTES", 0)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
     sizes = Settings(whole=0, head=100, before=50, slack=50, after=100, tail=50, window=1000, threads=threads)
     path = tmp_path / "big.log"
@@ -271,8 +271,26 @@ def test_threads_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert source.bytes == path.stat().st_size
 
 
+@pytest.mark.parametrize("compress", [gzip.compress, zstd])
+def test_expanding_ahead_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compress: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    path = tmp_path / "big.log"
+    data = b"".join(b"%s %d\n" % (b"ERROR" if n == 314_159 else b"INFO", n) for n in range(1, 500_001))
+    path.write_bytes(compress(data))
+    expected, source = (one(path, settings=Settings(threads=threads)) for threads in (1, 2))
+    assert list(source.lines()) == list(expected.lines())
+    assert (source.lines_read, source.lines_skipped) == (expected.lines_read, expected.lines_skipped)
+    assert source.bytes == len(data)
+    path.write_bytes(compress(data)[:-100])
+    damaged = one(path, settings=Settings(threads=2))
+    assert len(texts(damaged)) > 1000
+    assert "too early" in damaged.notes[0]
+
+
 def test_a_file_that_shrinks_while_threads_read_it_ends_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(striping, "LEAST_BYTES", 0)
+    monkeypatch.setattr(windows, "STRIPED_BYTES", 0)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     path = tmp_path / "big.log"
     path.write_bytes(b"INFO fine\n" * 100_000)
@@ -285,7 +303,7 @@ def test_a_file_that_shrinks_while_threads_read_it_ends_there(tmp_path: Path, mo
 
 
 def test_threads_end_when_reading_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(striping, "LEAST_BYTES", 0)
+    monkeypatch.setattr(windows, "STRIPED_BYTES", 0)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     path = tmp_path / "big.log"
     path.write_bytes(b"INFO fine\n" * 20 + b"ERROR\n" + b"INFO fine\n" * 100_000)
