@@ -18,9 +18,10 @@ TODO = "TODO"
 """Marks what a person has to write; the linter refuses a rule that still holds it."""
 
 _VARYING = re.compile(
-    r"(?P<hex>0x[0-9a-fA-F]+)"
+    r"(?P<hidden>\[redacted:[^\]\n]*\])"
+    r"|(?P<hex>0x[0-9a-fA-F]+)"
     r"|(?P<address>\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b)"
-    r"|(?P<quoted>'[^'\n]{1,200}'|\"[^\"\n]{1,200}\")"
+    r"|(?P<quoted>(?<!\w)(?:'[^'\n]{1,200}'|\"[^\"\n]{1,200}\")(?!\w))"
     r"|(?P<path>(?<![\w.])/[\w.\-/]{3,})"
     r"|(?P<number>\d+(?:[.,]\d+)*)"
 )
@@ -148,7 +149,7 @@ def pattern_of(text: str) -> str:
 
 def _squeezed(text: str) -> str:
     """The text as a pattern, easy to read: only what has a meaning is escaped."""
-    return re.sub(r"([.^$*+?{}\[\]\\|()])", r"\\\1", text.strip("\n"))[:LONGEST_PATTERN].rstrip("\\")
+    return re.sub(r"([.^$*+?{}\[\]\\|()])", r"\\\1", text.strip("\n")[:LONGEST_PATTERN])
 
 
 def _place(frame: Frame) -> str:

@@ -117,7 +117,7 @@ def new_rule(log: str, rule_id: str | None, family: str | None, directories: Seq
     failure, lines, known = _root_of(log, catalogue)
     if known:
         print(f"note: {known} already explains this failure", file=sys.stderr)
-    identifier, text = draft(failure, _excerpt(failure, lines), rule_id=rule_id, family=family)
+    identifier, text = draft(*_without_secrets(failure, lines), rule_id=rule_id, family=family)
     problem = _refused(identifier, text)
     if problem:
         raise problem
@@ -188,12 +188,13 @@ def _root_of(log: str, catalogue: Catalogue) -> tuple[Failure, list[str], str | 
     return incident.root, lines, known
 
 
-def _excerpt(failure: Failure, lines: Sequence[str]) -> list[str]:
-    """The lines of a failure without secrets."""
+def _without_secrets(failure: Failure, lines: Sequence[str]) -> tuple[Failure, list[str]]:
+    """The failure and its lines with equal placeholders for equal secrets."""
     from diagnoser.redaction import Redactor
 
     redactor = Redactor()
-    return [redactor.text(line, False) for line in lines[max(0, failure.line - 1) : failure.end_line]]
+    clean: Failure = redactor.walk(failure, redactor.text)
+    return clean, [redactor.text(line, False) for line in lines[max(0, failure.line - 1) : failure.end_line]]
 
 
 def _refused(identifier: str, text: str) -> RuleError | None:
