@@ -10,8 +10,9 @@ of two came first, not when it was.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+
+from diagnoser.lazy import lazy
 
 _MONTHS = {
     name: number
@@ -22,7 +23,7 @@ _MONTHS = {
 _CLOCK = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?"
 _ZONE = r"\s*(?P<zone>Z|[+-]\d\d:?\d\d)?"
 _SHAPES = tuple(
-    re.compile(pattern)
+    lazy(pattern)
     for pattern in (
         rf"(?P<year>\d{{4}})[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T ]{_CLOCK}{_ZONE}",
         rf"(?P<month>\d\d)-(?P<day>\d\d) {_CLOCK}",

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import re
 
+from diagnoser.lazy import lazy
 from diagnoser.model import Fact, Facts, LogRecord
 
-_QUICK = re.compile(
+_QUICK = lazy(
     r"Initializing an? |non-default args|ersion|world[_ ]size|args: Namespace|Resolved architecture|GPU KV cache size"
     r"|Available KV cache|backend|nccl==|vllm serve |vllm\.entrypoints|API server processes|Using max model len"
     r"|node_rank|EP rank"
 )
-_PAIR = re.compile(r"(?P<name>[a-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|[^,\s()\[\]{}]+)")
-_ARG = re.compile(r"'(?P<name>[a-z_]\w*)': (?P<value>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,\s{}\[\]]+)")
+_PAIR = lazy(r"(?P<name>[a-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|[^,\s()\[\]{}]+)")
+_ARG = lazy(r"'(?P<name>[a-z_]\w*)': (?P<value>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,\s{}\[\]]+)")
 _CONFIG_NAMES = {
     "model": "model",
     "tokenizer": "tokenizer",
@@ -42,7 +43,7 @@ _CONFIG_NAMES = {
     "speculative_config": "speculative_config",
 }
 _RENAMED = {"model_tag": "model", "max_seq_len": "max_model_len", "distributed_executor_backend": "distributed_backend"}
-_KV = re.compile(
+_KV = lazy(
     r"['\"]?(?P<name>kv_connector|kv_role|kv_parallel_size|kv_rank|kv_buffer_device|engine_id)['\"]?\s*[:=]\s*['\"]?(?P<value>[\w./:\-]+)"
 )
 
@@ -62,34 +63,39 @@ def _text(value: str) -> str | int | float | bool | None:
     return value.removeprefix("torch.")
 
 
-_SIMPLE: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (name, re.compile(pattern))
-    for name, pattern in (
-        ("vllm_version", r"vLLM (?:API )?server version (?P<v>\d[\w.+\-]*)"),
-        ("vllm_version", r"Initializing an? (?:V[01] )?LLM engine \(v(?P<v>\d[\w.+\-]*)\)"),
-        ("vllm_version", r"^[^\w]*  ?version (?P<v>\d[\w.+\-]*)\s*$"),
-        ("vllm_version", r"V1 LLM engine \(v(?P<v>[^)]+)\)"),
-        ("mooncake_version", r"[Mm]ooncake(?:[- ]transfer[- ]engine)?[^\n]{0,20} version:? (?P<v>\d[\w.]*)"),
-        ("architecture", r"Resolved architecture: (?P<v>\w+)"),
-        ("max_model_len", r"Using max model len (?P<v>\d+)"),
-        ("world_size", r"\bworld_size=(?P<v>\d+) rank="),
-        ("world_size", r"rank \d+ in world size (?P<v>\d+) is assigned"),
-        ("distributed_backend", r"distributed_init_method=\S+ backend=(?P<v>\w+)"),
-        ("expert_parallel_size", r"EP rank \d+/(?P<v>\d+)"),
-        ("kv_cache_tokens", r"GPU KV cache size: (?P<v>[\d,]+) tokens"),
-        ("kv_cache_gib", r"Available KV cache memory: (?P<v>-?[\d.]+) GiB"),
-        ("attention_backend", r"[Uu]sing (?P<v>\w+) (?:attention )?backend(?: on V1 engine)?\b"),
-        ("ray_version", r"[Rr]ay (?:runtime )?version:? (?P<v>\d+\.\d+\.\d[\w.]*)"),
-        ("nccl_version", r"NCCL version (?P<v>\d+\.\d[\w.+]*)|vLLM is using nccl==(?P<w>[\d.]+)"),
-        ("torch_version", r"(?:PyTorch|torch) version:? (?P<v>\d+\.\d[\w.+]*)"),
-        ("cuda_version", r"CUDA (?:runtime )?version:? (?P<v>\d+\.\d+)"),
-        ("driver_version", r"[Dd]river [Vv]ersion:? (?P<v>\d+\.\d[\d.]*)"),
-        ("python_version", r"[Pp]ython version:? (?P<v>3\.\d+(?:\.\d+)?)"),
-        ("api_server_count", r"Started (?P<v>\d+) API server processes"),
-        ("node_rank", r"\bnode_rank=(?P<v>\d+)"),
-        ("command", r"^(?:\+ |\$ )?(?P<v>(?:\S*/)?(?:vllm serve|python3? -m vllm\.entrypoints\S*) .+)$"),
+_SIMPLE: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
+    (name, needle, lazy(pattern))
+    for name, needle, pattern in (
+        ("vllm_version", "server version ", r"vLLM (?:API )?server version (?P<v>\d[\w.+\-]*)"),
+        ("vllm_version", "LLM engine (v", r"Initializing an? (?:V[01] )?LLM engine \(v(?P<v>\d[\w.+\-]*)\)"),
+        ("vllm_version", " version ", r"^[^\w]*  ?version (?P<v>\d[\w.+\-]*)\s*$"),
+        ("mooncake_version", "ooncake", r"[Mm]ooncake(?:[- ]transfer[- ]engine)?[^\n]{0,20} version:? (?P<v>\d[\w.]*)"),
+        ("architecture", "Resolved architecture", r"Resolved architecture: (?P<v>\w+)"),
+        ("max_model_len", "Using max model len", r"Using max model len (?P<v>\d+)"),
+        ("world_size", "world_size=", r"\bworld_size=(?P<v>\d+) rank="),
+        ("world_size", "in world size", r"rank \d+ in world size (?P<v>\d+) is assigned"),
+        ("distributed_backend", "distributed_init_method=", r"distributed_init_method=\S+ backend=(?P<v>\w+)"),
+        ("expert_parallel_size", "EP rank", r"EP rank \d+/(?P<v>\d+)"),
+        ("kv_cache_tokens", "GPU KV cache size", r"GPU KV cache size: (?P<v>[\d,]+) tokens"),
+        ("kv_cache_gib", "Available KV cache", r"Available KV cache memory: (?P<v>-?[\d.]+) GiB"),
+        ("attention_backend", " backend", r"[Uu]sing (?P<v>\w+) (?:attention )?backend(?: on V1 engine)?\b"),
+        ("ray_version", "ersion", r"[Rr]ay (?:runtime )?version:? (?P<v>\d+\.\d+\.\d[\w.]*)"),
+        ("nccl_version", "NCCL version", r"NCCL version (?P<v>\d+\.\d[\w.+]*)"),
+        ("nccl_version", "using nccl==", r"vLLM is using nccl==(?P<v>[\d.]+)"),
+        ("torch_version", "orch version", r"(?:PyTorch|torch) version:? (?P<v>\d+\.\d[\w.+]*)"),
+        ("cuda_version", "CUDA ", r"CUDA (?:runtime )?version:? (?P<v>\d+\.\d+)"),
+        ("driver_version", "river ", r"[Dd]river [Vv]ersion:? (?P<v>\d+\.\d[\d.]*)"),
+        ("python_version", "ython ", r"[Pp]ython version:? (?P<v>3\.\d+(?:\.\d+)?)"),
+        ("api_server_count", "API server processes", r"Started (?P<v>\d+) API server processes"),
+        ("node_rank", "node_rank=", r"\bnode_rank=(?P<v>\d+)"),
+        (
+            "command",
+            "vllm",
+            r"^(?:\+ |\$ )?(?P<v>(?:\S*/)?(?:vllm serve|python3? -m vllm\.entrypoints\S*) .+)$",
+        ),
     )
 )
+"""Name of the fact, a text that its line holds, and the pattern that reads it."""
 
 
 class FactReader:
@@ -110,10 +116,10 @@ class FactReader:
             self._arguments(body.split("non-default args: ", 1)[1], record)
         elif "args: Namespace(" in body:
             self._namespace(body.split("args: Namespace(", 1)[1], record)
-        for name, pattern in _SIMPLE:
-            found = pattern.search(body)
+        for name, needle, pattern in _SIMPLE:
+            found = pattern.search(body) if needle in body else None
             if found:
-                value = next(text for text in found.groups() if text is not None)
+                value = found["v"]
                 self._set(
                     name, _text(value.replace(",", "") if name == "kv_cache_tokens" else value.rstrip(".,")), record
                 )

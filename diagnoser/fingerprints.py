@@ -7,31 +7,29 @@ do not, so that two ranks, two hosts and two releases that differ by a few lines
 from __future__ import annotations
 
 import hashlib
-import re
 
+from diagnoser.lazy import lazy
 from diagnoser.model import Frame
 
-_MASKS = (
-    (re.compile(r"0x[0-9a-fA-F]+"), "#"),
-    (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "#"),
-    (re.compile(r"\b\w+://[^\s'\"]+"), "<url>"),
-    (re.compile(r"\[?[0-9a-fA-F]*:[0-9a-fA-F:]{3,}\]?(?::\d+)?|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"), "<address>"),
-    (re.compile(r"(?:/[\w.\-+@]+){2,}/?"), "<path>"),
-    (re.compile(r"\b(?=\w*\d)[0-9a-f]{12,}\b"), "#"),
-    (re.compile(r"\b(?:cmpl|chatcmpl|req)-[\w-]+"), "<request>"),
-    (re.compile(r"\d+(?:\.\d+)?"), "#"),
-    (re.compile(r"\s+"), " "),
+_VARIABLE = lazy(
+    r"(?P<n>0x[0-9a-fA-F]+|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b)"
+    r"|(?P<url>\b\w+://[^\s'\"]+)"
+    r"|(?P<address>\[?[0-9a-fA-F]*:[0-9a-fA-F:]{3,}\]?(?::\d+)?|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b)"
+    r"|(?P<path>(?:/[\w.\-+@]+){2,}/?)"
+    r"|(?P<hash>\b(?=\w*\d)[0-9a-f]{12,}\b)"
+    r"|(?P<request>\b(?:cmpl|chatcmpl|req)-[\w-]+)"
+    r"|(?P<number>\d+(?:\.\d+)?)"
 )
+"""What differs from run to run, by kind."""
+_MASKS = {"url": "<url>", "address": "<address>", "path": "<path>", "request": "<request>"}
 _OWN_FRAMES = 5
 _FOREIGN = ("lib/python", "torch/", "asyncio/", "uvloop/", "ray/_private/", "<frozen")
 
 
 def mask(text: str) -> str:
     """The text without what differs from run to run."""
-    masked = text[:2000]
-    for pattern, by in _MASKS:
-        masked = pattern.sub(by, masked)
-    return masked.strip()
+    masked = _VARIABLE.sub(lambda found: _MASKS.get(found.lastgroup or "", "#"), text[:2000])
+    return " ".join(masked.split())
 
 
 def fingerprint(kind: str, name: str | None, message: str, frames: tuple[Frame, ...]) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from diagnoser.chains import chain_of, quotes, runners_up, symptoms_of, timeline_of
 from diagnoser.lifecycle import Moment
 from diagnoser.model import Impact, Incident, Process, Rule
-from diagnoser.picking import Picked, pick_root
+from diagnoser.picking import Picked, is_native, pick_root
 from diagnoser.roles import Case, Played, depth, play
 
 _QUIET_LINES = 3
@@ -213,9 +213,27 @@ def _requests(run: _Run, crash: Incident | None, rules: Mapping[str, Rule]) -> l
         if item.part == "candidate" and (item.causes or item.roles or item.failure.kind == "exception")
     ]
     wrappers = [item for item in loud if item.part == "wrapper"]
-    chosen = candidates or wrappers
+    chosen = candidates or _native_reason(run, wrappers, rules) or wrappers
     if not chosen:
         return []
     root = min(chosen, key=lambda item: (not item.causes, -depth(item.failure), item.failure.order))
     picked = Picked(root, ["The server stayed up; only requests failed."])
     return [_incident(picked, loud, run, rules, "requests")]
+
+
+def _native_reason(run: _Run, wrappers: Sequence[Played], rules: Mapping[str, Rule]) -> list[Played]:
+    """The native line that a wrapper without a text of its own points to: native code logs some reasons as INFO."""
+    pointing = [
+        item
+        for item in wrappers
+        if any(getattr(rules.get(match.rule), "points_to", None) == "native-line" for match in item.roles)
+    ]
+    if not pointing:
+        return []
+    first = pointing[0].failure.order
+    since = max((moment.order for moment in run.moments if moment.order < first), default=-1)
+    return [
+        item
+        for item in run.cases
+        if item.part == "candidate" and item.causes and is_native(item) and since < item.failure.order < first
+    ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from diagnoser.lazy import lazy
 from diagnoser.model import LogRecord, Process
 
 MomentKind = Literal["start", "ready", "served", "refused", "stop", "down"]
@@ -28,39 +29,38 @@ class Moment(NamedTuple):
     text: str
 
 
-_QUICK = re.compile(
-    r"startup complete|HTTP/1|hutdown|hutting down|SIG(?:TERM|INT)|version \d|non-default args|KeyboardInterrupt"
-    r"|(?:Started|Finished) server|Processed prompts"
-)
-_KINDS: tuple[tuple[MomentKind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern))  # type: ignore[misc]
-    for kind, pattern in (
-        ("served", r'"(?:POST|GET) /(?!health|metrics|ping|version)\S* HTTP/1\.\d" 200\b'),
-        ("refused", r'"(?:POST|GET) /\S* HTTP/1\.\d" 5\d\d\b'),
-        ("served", r"Processed prompts: 100%"),
-        ("start", r"vLLM (?:API )?server version \d|^[^A-Za-z]*version \d+\.\d[\w.+]*\s*$|^non-default args: "),
-        ("ready", r"^Application startup complete|Started server process"),
-        ("stop", r"\[shutdown\] API server: shutdown triggered|\[shutdown\] DPSupervisor: shutdown triggered"),
-        (
-            "stop",
-            r"[Rr]eceived (?:signal )?SIG(?:TERM|INT)\b|[Rr]eceived signal=?\s?SIG(?:TERM|INT)|^KeyboardInterrupt$",
-        ),
-        (
-            "stop",
+_KINDS: tuple[tuple[MomentKind, tuple[str, ...], re.Pattern[str]], ...] = (
+    ("served", ('" 200', "/1.1 200"), lazy(r'"(?:POST|GET) /(?!health|metrics|ping|version)\S* HTTP/1\.\d"? 200\b')),
+    ("refused", ("HTTP/1",), lazy(r'"(?:POST|GET) /\S* HTTP/1\.\d" 5\d\d\b')),
+    ("served", ("Processed prompts",), lazy(r"Processed prompts: 100%")),
+    (
+        "start",
+        ("version ", "non-default args"),
+        lazy(r"vLLM (?:API )?server version \d|^[^A-Za-z]*version \d+\.\d[\w.+]*\s*$|^non-default args: "),
+    ),
+    ("ready", ("startup complete", "Started server"), lazy(r"^Application startup complete|Started server process")),
+    ("stop", ("shutdown triggered",), lazy(r"\[shutdown\] (?:API server|DPSupervisor): shutdown triggered")),
+    ("stop", ("SIGTERM", "SIGINT"), lazy(r"[Rr]eceived (?:signal[= ]?\s?)?SIG(?:TERM|INT)\b")),
+    ("stop", ("KeyboardInterrupt",), lazy(r"^KeyboardInterrupt$")),
+    (
+        "stop",
+        ("hutting down", "signalling", "Finished server"),
+        lazy(
             r"^Shutting down FastAPI HTTP server|\[shutdown\] API server: (?:signalling|shutting)|^Shutting down\.?$"
-            r"|^Finished server process",
+            r"|^Finished server process"
         ),
-        ("down", r"^Application shutdown complete"),
-    )
+    ),
+    ("down", ("shutdown complete",), lazy(r"^Application shutdown complete")),
 )
 
 
 def moment_of(record: LogRecord, order: int) -> Moment | None:
     """The moment that a record marks, or None."""
     body = record.body
-    if not _QUICK.search(body):
-        return None
-    for kind, pattern in _KINDS:
-        if pattern.search(body):
-            return Moment(kind, order, record.source, record.line, record.time, record.process, body[:200])
+    for kind, needles, pattern in _KINDS:
+        for needle in needles:
+            if needle in body:
+                if pattern.search(body):
+                    return Moment(kind, order, record.source, record.line, record.time, record.process, body[:200])
+                break
     return None

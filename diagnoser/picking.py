@@ -100,7 +100,7 @@ def _weighed(candidates: list[Played]) -> tuple[list[Played], list[str]]:
     fault that the exception reports. An exception outweighs a log message otherwise.
     """
     exceptions = [item for item in candidates if item.failure.kind not in ("message", "native")]
-    natives = [item for item in candidates if _native(item) and item.causes]
+    natives = [item for item in candidates if is_native(item) and item.causes]
     unexplained = [item for item in exceptions if not item.causes or item.soft]
     if natives and (
         not exceptions or (unexplained == exceptions and natives[0].failure.order < exceptions[0].failure.order)
@@ -111,7 +111,8 @@ def _weighed(candidates: list[Played]) -> tuple[list[Played], list[str]]:
     return spoken or candidates, []
 
 
-def _native(item: Played) -> bool:
+def is_native(item: Played) -> bool:
+    """True for what native code printed: an abort, or a line of its own logger."""
     failure = item.failure
     if failure.kind == "native":
         return True

@@ -29,7 +29,7 @@ from diagnoser.model import (
     SourceInfo,
     ToolInfo,
 )
-from diagnoser.parsers import Block, failures
+from diagnoser.parsers import Block, Excess, failures
 from diagnoser.quotes import is_known, quotation, quoted_exception
 from diagnoser.roles import Case
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 MAX_FAILURES = 4_000
 """Different failures kept; later ones are counted only."""
+MAX_MESSAGES = 1_500
+"""Failures kept until which one may be a mere message that no rule knows: a flood must not crowd out exceptions."""
 MAX_HITS = 64
 """Records kept for one log condition."""
 MAX_TEXT = 16 * 1024
@@ -91,11 +93,17 @@ class Pipeline:
         self._times: dict[int, str] = {}
         self._run = 0
         self._dropped = 0
+        self._excess = Excess()
 
     @property
     def order(self) -> int:
         """Reading order of the last line."""
         return self._intake.order
+
+    @property
+    def moments(self) -> Sequence[Moment]:
+        """What marked the deployment's life so far."""
+        return self._moments
 
     @property
     def kept(self) -> int:
@@ -149,7 +157,7 @@ class Pipeline:
         cases += [Case(failure, tuple(self._match(failure))) for failure in self._quoted(cases, found)]
         notes: tuple[str, ...] = ()
         if self._dropped:
-            notes = (f"More than {MAX_FAILURES} different failures; {self._dropped} later ones were not analysed.",)
+            notes = (f"More than {len(found)} different failures; {self._dropped} later ones were not analysed.",)
         moments, clock_notes = self._moments, list[str]()
         if not self._arrival:
             cases, moments, clock_notes = joined(cases, self._moments, self._times)
@@ -159,7 +167,7 @@ class Pipeline:
             dict(self._facts.facts),
             tuple(cases),
             self._intake.formats,
-            (*notes, *clock_notes, *outcome.notes),
+            (*notes, *self._excess.notes(), *clock_notes, *outcome.notes),
         )
 
     def _moment(self, moment: Moment) -> None:
@@ -216,6 +224,7 @@ class Pipeline:
     def _failures_of(self, block: Block, text: str) -> list[object]:
         """Keeps the failures of a block and the log conditions that it satisfies."""
         found = failures(block)
+        self._excess.block(block, found)
         first = block.records[0]
         spoken = text if not found or found[0].kind != "exception" else found[0].header
         hits = self.catalogue.scan(spoken) if spoken else ()
@@ -244,7 +253,7 @@ class Pipeline:
         if key in self._failures:
             self._counts[key] += failure.count
             self._last[key] = failure.order
-        elif len(self._failures) < MAX_FAILURES:
+        elif len(self._failures) < (MAX_FAILURES if failure.kind != "message" or marks else MAX_MESSAGES):
             self._failures[key], self._marks[key], self._counts[key] = failure, marks, failure.count
             self._times[failure.order] = self._intake.time.get(failure.source, "")
         else:
@@ -355,7 +364,7 @@ def report_of(
 
     skipped = [source.lines_skipped for source in sources]
     read = sum(source.lines_read for source in sources)
-    all_notes = [*notes, *analysis.notes, *(f"{source.name}: {note}" for source in sources for note in source.notes)]
+    all_notes = [*notes, *analysis.notes, *(note for source in sources for note in source.notes)]
     all_notes += [
         f"A pattern of the catalogue ran out of time and was not tried again: {pattern}"
         for pattern in catalogue.timeouts

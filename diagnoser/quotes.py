@@ -12,11 +12,12 @@ import re
 from collections.abc import Sequence
 
 from diagnoser.fingerprints import fingerprint
+from diagnoser.lazy import lazy
 from diagnoser.model import ExceptionInfo, Failure, Process
 from diagnoser.parsers.lines import is_exception_line
 
-_REPR = re.compile(r"^(?P<type>(?:\w+\.)*[A-Z]\w*)\((?P<arguments>.*)\)[.,]?$", re.DOTALL)
-_LITERAL = re.compile(r"""^(?P<quote>['"])(?P<text>.*)(?P=quote),?$""", re.DOTALL)
+_REPR = lazy(r"^(?P<type>(?:\w+\.)*[A-Z]\w*)\((?P<arguments>.*)\)[.,]?$", re.DOTALL)
+_LITERAL = lazy(r"""^(?P<quote>['"])(?P<text>.*)(?P=quote),?$""", re.DOTALL)
 
 
 def quoted_exception(text: str) -> ExceptionInfo | None:

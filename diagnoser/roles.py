@@ -73,7 +73,8 @@ def play(case: Case, rules: Mapping[str, Rule]) -> Played:
     if part == "candidate" and best is not None and best.severity == "client" and best.family == "request":
         part = "client"
     fatal = bool(failure.exceptions) and any(
-        rule is not None and rule.points_to == "same-record" for rule in map(rules.get, marks)
+        rule is not None and rule.points_to == "same-record" and rule.impact != "requests"
+        for rule in map(rules.get, marks)
     )
     fatal = fatal or (part == "candidate" and best is not None and best.family == "process")
     return Played(

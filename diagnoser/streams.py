@@ -16,7 +16,10 @@ _REPEATING = frozenset({"vllm", "json"})
 """Formats that put their prefix on every line of a record, so that a bare line can't continue one."""
 _NATIVE = frozenset({"glog", "nccl", "kernel"})
 """Formats of native code, whose records have one line."""
+_HEADED = frozenset({"sglang"})
+"""Formats that name the writer, but no level, and only on the first line of a record."""
 _CALM = frozenset({"DEBUG", "INFO", "TRACE"})
+_TRACEBACK = "Traceback (most recent call last)"
 
 
 class StreamKey(NamedTuple):
@@ -41,10 +44,13 @@ class Streams:
         if record.level is None and record.site is None:
             if writer is None:
                 return self._continues.get(place) or StreamKey(record.source, place[1:], "bare")
-            return StreamKey(record.source, (place[1:], writer), "raw")
+            key = StreamKey(record.source, (place[1:], writer), "raw")
+            if record.format in _HEADED:
+                self._continues[place] = key if _TRACEBACK in record.body else None
+            return key
         key = StreamKey(record.source, (place[1:], writer or record.format), "log")
         if record.format not in _REPEATING and record.format not in _NATIVE:
-            opens = record.level not in _CALM or "Traceback (most recent call last)" in record.body
+            opens = record.level not in _CALM or _TRACEBACK in record.body
             self._continues[place] = key if opens else None
         return key
 

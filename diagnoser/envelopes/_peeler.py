@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -14,6 +13,7 @@ from diagnoser.envelopes._memory import Memory
 from diagnoser.envelopes._pieces import Pieces
 from diagnoser.envelopes._repair import Repair, strip_ansi
 from diagnoser.envelopes._unfold import unfold
+from diagnoser.lazy import lazy
 from diagnoser.model import UNKNOWN_PROCESS, LogRecord, Process, RawLine
 
 _DEPTH = 12
@@ -22,7 +22,7 @@ _REDRAWN = 64
 """Of a line that was redrawn with carriage returns (a progress bar), only so many last states are read."""
 _MARGINS = frozenset(" \t>")
 """What a quoted or indented paste begins with; such a line must reach the repair every time."""
-_REPEATS = re.compile(
+_REPEATS = lazy(
     r" \[repeated (\d{1,9})x across (?:cluster|all nodes)\](?: \(Ray deduplicates logs[^\n]{0,400}\))?\s{0,8}\Z"
 )
 _Writers = tuple[Process, tuple[Process, ...]]

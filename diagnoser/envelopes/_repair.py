@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache
 
 from diagnoser.envelopes._unfold import HEADER
+from diagnoser.lazy import lazy
 
 _ESCAPES_AS_TEXT = ("^[[", "#033[", "\\x1b[", "\\033[", "\\u001b[", "\\e[", "\ufffd[", "\u241b[")
 _COLOUR_ENDS = ("[0m", "[39m", "[0;0m", "[22m")
@@ -48,7 +49,7 @@ _TRACE_WORDS = ("Traceback", 'File "', " pid=", "ERROR", "WARNING", "INFO")
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
     """Patterns are compiled when the first damaged line needs them."""
-    return re.compile(_PATTERNS[name])
+    return lazy(_PATTERNS[name])
 
 
 def strip_ansi(text: str) -> str:

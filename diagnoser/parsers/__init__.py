@@ -9,10 +9,12 @@ from diagnoser.fingerprints import fingerprint
 from diagnoser.model import ExceptionInfo, Failure, Frame, LogRecord, Process
 from diagnoser.parsers import lines, native, python
 from diagnoser.parsers.blocks import Assembler, Block
+from diagnoser.parsers.excess import Excess
 from diagnoser.parsers.origin import process_of
+from diagnoser.parsers.shapes import dump_of
 from diagnoser.processes import parse_process_name
 
-__all__ = ["Assembler", "Block", "failures"]
+__all__ = ["Assembler", "Block", "Excess", "failures"]
 
 _LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
 
@@ -39,12 +41,7 @@ def _may_fail(records: tuple[LogRecord, ...]) -> bool:
     if len(records) > 1:
         return True
     first = records[0]
-    return (
-        first.level is None
-        or first.level in _LOUD
-        or lines.HEADER in first.body
-        or native.dump_of(first.body) is not None
-    )
+    return first.level is None or first.level in _LOUD or lines.HEADER in first.body or dump_of(first.body) is not None
 
 
 def _bare_exception(body: list[lines.Line]) -> python.Chain:

@@ -7,29 +7,29 @@ two frames does not end the traceback, and a line after the message does not bec
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
+from diagnoser.lazy import lazy
 from diagnoser.model import LogRecord
-from diagnoser.parsers import native
 from diagnoser.parsers.frames import FRAME
 from diagnoser.parsers.lines import CAUSE_SENTENCE, CONTEXT_SENTENCE, EXCEPTION_LINE, HEADER, is_exception_line
 from diagnoser.parsers.python import looks_like_traceback
 from diagnoser.parsers.ray import RAY_HEADER
+from diagnoser.parsers.shapes import Shape, dump_of
 
 MAX_LINES = 20_000
 """Lines kept of one block: its first and its last halves stay when there are more."""
 _MAX_LOOSE = 200
 """Unindented message lines that a bare traceback may take."""
 
-_PROCESS_LINE = re.compile(r"^Process (?P<name>[\w.:\- ]{1,80}):\s*$")
-_SHAPE = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|0x[0-9a-f]+")
-_OPEN_MESSAGE = re.compile(
+_PROCESS_LINE = lazy(r"^Process (?P<name>[\w.:\- ]{1,80}):\s*$")
+_SHAPE = lazy(r"\d+|'[^']*'|\"[^\"]*\"|0x[0-9a-f]+")
+_OPEN_MESSAGE = lazy(
     r":\s*$|validation errors? for |CUDA error|HIP error|CUDA driver error|NCCL error|raised:\s*$|RuntimeError: \s*$"
     r"|^(?:AcceleratorError|torch\.\w*Error)|ncclUnhandled|DistBackendError|following operation failed"
     r"|died because|ray::"
 )
-_MESSAGE_LINE = re.compile(
+_MESSAGE_LINE = lazy(
     r"^(?:CUDA kernel errors might|For debugging consider passing|Compile with `TORCH_USE_CUDA_DSA`|Search for `cuda"
     r"|Last error:"
     r"|nccl\w+: |Set TORCH|You can suppress this exception|Exception raised from |frame #\d+:"
@@ -63,7 +63,7 @@ class Assembler:
         self._state = ""
         self._blanks: list[LogRecord] = []
         self._loose = 0
-        self._dump: native.Dump | None = None
+        self._dump: Shape | None = None
 
     def feed(self, record: LogRecord, order: int) -> list[Block]:
         """Takes the next line; returns the blocks that it completed."""
@@ -133,7 +133,7 @@ class Assembler:
         return done
 
     def _opens(self, body: str) -> bool:
-        return looks_like_traceback(body) or bool(_PROCESS_LINE.match(body)) or native.dump_of(body) is not None
+        return looks_like_traceback(body) or bool(_PROCESS_LINE.match(body)) or dump_of(body) is not None
 
     def _enter(self, body: str) -> None:
         """Sets the state for a block that starts with this bare line."""
@@ -144,7 +144,7 @@ class Assembler:
         elif is_exception_line(body.strip()):
             self._after(body)
         else:
-            self._dump = native.dump_of(body)
+            self._dump = dump_of(body)
             self._state = "native" if self._dump else ""
 
     def _after(self, body: str) -> None:
@@ -200,7 +200,7 @@ class Assembler:
             return True
         if self._blanks and not self._loose:
             return False
-        if self._loose and not self._blanks and not _PROCESS_LINE.match(body) and native.dump_of(body) is None:
+        if self._loose and not self._blanks and not _PROCESS_LINE.match(body) and dump_of(body) is None:
             self._loose -= 1
             return not body.startswith(("[rank", "Traceback"))
         return False

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from diagnoser.lazy import lazy
 from diagnoser.model import Frame
 from diagnoser.parsers.lines import HEADER, Line, is_exception_line
 
 MAX_FRAMES = 400
 """Frames kept of one exception; the outer and the inner halves stay when there are more."""
 
-FRAME = re.compile(
+FRAME = lazy(
     r'^(?P<indent>[\s|]*)File "(?P<path>[^"\n]{1,4096})", line (?P<line>\d{1,9})(?:,? in (?P<function>.{1,4096}))?\s*$'
 )
-_IPYTHON_FRAME = re.compile(
+_IPYTHON_FRAME = lazy(
     r"^(?:File |\[)?(?P<path>[~/][^\s:\]]{1,1024}\.py[x]?)(?:\]\(\S*\))?(?::(?P<line>\d{1,9}))?,? in "
     r"(?P<function>\w[\w.<>]*)\s*\(?.*$"
 )
-_IPYTHON_CODE = re.compile(r"^-+> ?(?P<line>\d{1,9})(?P<code> .*)?$")
-_IPYTHON_OTHER = re.compile(r"^\s*\d{1,6}(?: .*)?$")
-_MARKERS = re.compile(r"^[\s|]*[\^~][\^~ ]*$")
-_ELLIPSIS_LINES = re.compile(r"^\s*\.\.\.<\d+ lines?>\.\.\.\s*$")
-_REPEATED = re.compile(r"^\s*\[Previous line repeated (\d+) more times?\]\s*$")
+_IPYTHON_CODE = lazy(r"^-+> ?(?P<line>\d{1,9})(?P<code> .*)?$")
+_IPYTHON_OTHER = lazy(r"^\s*\d{1,6}(?: .*)?$")
+_MARKERS = lazy(r"^[\s|]*[\^~][\^~ ]*$")
+_ELLIPSIS_LINES = lazy(r"^\s*\.\.\.<\d+ lines?>\.\.\.\s*$")
+_REPEATED = lazy(r"^\s*\[Previous line repeated (\d+) more times?\]\s*$")
 
 
 def read_frames(lines: Sequence[Line], at: int, stop: int) -> tuple[tuple[Frame, ...], int]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from diagnoser.lazy import lazy
+
 HEADER = "Traceback (most recent call last)"
 CAUSE_SENTENCE = "The above exception was the direct cause of the following exception"
 CONTEXT_SENTENCE = "During handling of the above exception, another exception occurred"
@@ -15,8 +17,8 @@ MAX_MESSAGE = 64 * 1024
 """Characters kept of one message."""
 
 _TYPE = r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*"
-EXCEPTION_LINE = re.compile(rf"^(?P<type>{_TYPE}(?:\([\w.]+\))?)(?:: ?(?P<message>.*))?$", re.DOTALL)
-_ERROR_LIKE = re.compile(
+EXCEPTION_LINE = lazy(rf"^(?P<type>{_TYPE}(?:\([\w.]+\))?)(?:: ?(?P<message>.*))?$", re.DOTALL)
+_ERROR_LIKE = lazy(
     r"(?:Error|Exception|Warning|Exit|Interrupt|Iteration|Group|Failed|Failure|Timeout|Violation|Fault|Dead|Died|Cancelled|Stop\w*|Unavailable)$"
 )
 _WORDS = frozenset(

@@ -17,6 +17,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from diagnoser.lazy import lazy
 from diagnoser.model import ExceptionInfo, LinkKind
 from diagnoser.parsers import ray
 from diagnoser.parsers.frames import FRAME, read_frames
@@ -31,8 +32,8 @@ from diagnoser.parsers.lines import (
     is_exception_line,
 )
 
-_GROUP_HEADER = re.compile(r"^\s*\+ (?:Exception Group )?Traceback \(most recent call last\)")
-_GROUP_RULE = re.compile(r"^[\s|]*\+-[+-]*-{8,}(?: (?:\d+|\.\.\.) -+)?\s*$")
+_GROUP_HEADER = lazy(r"^\s*\+ (?:Exception Group )?Traceback \(most recent call last\)")
+_GROUP_RULE = lazy(r"^[\s|]*\+-[+-]*-{8,}(?: (?:\d+|\.\.\.) -+)?\s*$")
 
 
 class Chain(NamedTuple):

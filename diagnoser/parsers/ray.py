@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from diagnoser.lazy import lazy
 from diagnoser.model import ExceptionInfo, Frame, LinkKind, Process
 from diagnoser.parsers.frames import read_frames, skippable
 from diagnoser.parsers.lines import (
@@ -18,8 +19,8 @@ from diagnoser.parsers.lines import (
 )
 from diagnoser.processes import parse_process_name
 
-_RAY_TASK_ERROR = re.compile(r"RayTaskError(?:\((?P<inner>[\w.]+)\))?$")
-RAY_HEADER = re.compile(r"ray::(?P<task>[\w.<>:]+?(?:\(\))?) \((?:pid=(?P<pid>\d+))?(?:, ip=(?P<ip>[^,)\s]+))?[^\n]*")
+_RAY_TASK_ERROR = lazy(r"RayTaskError(?:\((?P<inner>[\w.]+)\))?$")
+RAY_HEADER = lazy(r"ray::(?P<task>[\w.<>:]+?(?:\(\))?) \((?:pid=(?P<pid>\d+))?(?:, ip=(?P<ip>[^,)\s]+))?[^\n]*")
 
 
 def both_halves(

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from diagnoser.lazy import lazy
 from diagnoser.model import Fact, Frame, Report
 from diagnoser.redaction.tokens import Span, find_secrets, may_be_secret_name
 
@@ -82,7 +83,7 @@ class Redactor:
         values = [value for value in self.placeholders if _tells_itself(value)][:_MOST_KNOWN]
         if not values:
             return None
-        pattern = re.compile("|".join(re.escape(value) for value in sorted(values, key=len, reverse=True)))
+        pattern = lazy("|".join(re.escape(value) for value in sorted(values, key=len, reverse=True)))
         return lambda text, code: pattern.sub(lambda match: self.placeholders[match.group()], text)
 
     def walk(self, value: Any, change: Callable[[str, bool], str], code: bool = False) -> Any:

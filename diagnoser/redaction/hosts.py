@@ -9,39 +9,40 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from diagnoser.lazy import lazy
 from diagnoser.model import Process, Report
 from diagnoser.redaction.names import PROSE, is_harmless
 from diagnoser.redaction.tokens import Span, merged
 
-_IPV4 = re.compile(
+_IPV4 = lazy(
     r"(?<![\w.=-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\.\d|\w)|(?<=[a-z]=)(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\.\d|\w)"
 )
-_VERSION_BEFORE = re.compile(r"(?i)(?:==|version\W{0,3}|\bv|cudnn\W{0,3}|driver\W{0,3}|release\W{0,3})\Z")
-_IPV6 = re.compile(
+_VERSION_BEFORE = lazy(r"(?i)(?:==|version\W{0,3}|\bv|cudnn\W{0,3}|driver\W{0,3}|release\W{0,3})\Z")
+_IPV6 = lazy(
     r"(?<![\w:.])(?:(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}"
     r"|(?:[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4}){0,6})?::(?:[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4}){0,6})?)(?![\w:])"
 )
 _KEPT_ADDRESSES = frozenset(("0.0.0.0", "127.0.0.1", "127.0.1.1", "255.255.255.255", "::", "::1"))
-_URL_HOST = re.compile(
+_URL_HOST = lazy(
     r"(?<=://)(?:[^\s/@\"'<>]{0,256}@)?([A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?)(?=[:/\s\"'<>,;)\]?#]|\Z)"
 )
-_NAMED_HOST = re.compile(
+_NAMED_HOST = lazy(
     r"(?<![A-Za-z0-9])(?:(host|pod|node)(?:_?name)?|master_addr|server_address|local_hostname|server_name)(?![A-Za-z0-9])"
     r"(\\?[\"']?\s{0,3}(?:=\s{0,3}|:\s{1,3}|:(?=\\?[\"']))\\?[\"']?)"
     r"([A-Za-z0-9][A-Za-z0-9-]{1,62}+(?:\.[A-Za-z0-9-]{1,62}+){0,8}+)(?![A-Za-z0-9_(])",
     re.IGNORECASE,
 )
-_INTERNAL = re.compile(
+_INTERNAL = lazy(
     r"(?<![\w.-])(?:(?:[A-Za-z0-9-]{1,63}\.){1,8}(?:svc|internal|intranet|lan|corp|localdomain|home\.arpa)"
     r"|(?:[A-Za-z0-9-]{1,63}\.){2,8}local|[A-Za-z0-9]{1,63}-[A-Za-z0-9-]{1,63}\.local)(?![\w-])"
 )
-_USER = re.compile(r"(?:(?<=/home/)|(?<=/Users/)|(?<=\\Users\\))([A-Za-z0-9._-]{1,64})(?=[/\\\s\"':]|\Z)")
-_WORD = re.compile(r"[\w-]+(?:\.[\w-]+)*")
+_USER = lazy(r"(?:(?<=/home/)|(?<=/Users/)|(?<=\\Users\\))([A-Za-z0-9._-]{1,64})(?=[/\\\s\"':]|\Z)")
+_WORD = lazy(r"[\w-]+(?:\.[\w-]+)*")
 _KEPT_NAMES = frozenset(
     {"localhost", "none", "null", "true", "false", "root", "ubuntu", "shared", "vllm", "ray", "runner"}
     | {"host", "hostname", "port", "pid", "ip", "node", "pod", "x.x.x.x"}
 )
-_PUBLIC = re.compile(
+_PUBLIC = lazy(
     r"(?i)(?:^|\.)(?:github\.com|githubusercontent\.com|gitlab\.com|huggingface\.co|hf\.co|pytorch\.org|nvidia\.com|ray\.io"
     r"|vllm\.ai|kubernetes\.io|docker\.com|docker\.io|python\.org|pypi\.org|readthedocs\.io|modelscope\.cn|w3\.org"
     r"|pydantic\.dev|openai\.com|anyscale\.com)$"

@@ -8,16 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from diagnoser.lazy import lazy
 from diagnoser.redaction.tokens import Span
 
-_WORD = re.compile(
+_WORD = lazy(
     r"(?:key|token|secret|passw(?:or)?d|passphrase|pwd|pass|credential|authorization|cookie|signature|sig)(?:s|_?b64)?(?!\w)",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"[\w.-]*")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NAME = lazy(r"[\w.-]*")
+_HUMP = lazy(r"(?<=[a-z0-9])(?=[A-Z])")
 
-_STRONG = re.compile(
+_STRONG = lazy(
     r"(?:^|_)(?:passw(?:or)?ds?|passphrase|secrets?|credentials?"
     r"|(?:api|access|secret|account|shared_access|private|signing|encryption|master|license|subscription|auth)_?keys?(?:_b64)?"
     r"|(?:hf|hub|hugging_?face|github|gh|gitlab|slack|access|auth|bearer|refresh|session|api|bot|deploy|secret|security"
@@ -25,33 +26,33 @@ _STRONG = re.compile(
     r"|(?:amz|goog)_(?:signature|credential))$"
 )
 """Names whose value is a secret whatever it looks like."""
-_WEAK = re.compile(r"(?:^|_)(?:key|token|pass|pwd|sig|signature)$")
+_WEAK = lazy(r"(?:^|_)(?:key|token|pass|pwd|sig|signature)$")
 """Names whose value is a secret only if it looks like one: in this field `token` and `key` mean much else."""
 
-_ASSIGN = re.compile(r"""\\{0,3}["'`]?\s{0,4}(?:=>|=|:)\s{0,4}""")
-_FLAG = re.compile(r"""\\{0,3}["']?(?:,?\s{1,4}|=)""")
-_PAIR = re.compile(r"""\\{0,3}["'],\s{0,4}(?=b["'])""")
+_ASSIGN = lazy(r"""\\{0,3}["'`]?\s{0,4}(?:=>|=|:)\s{0,4}""")
+_FLAG = lazy(r"""\\{0,3}["']?(?:,?\s{1,4}|=)""")
+_PAIR = lazy(r"""\\{0,3}["'],\s{0,4}(?=b["'])""")
 """Between the parts of a header as ASGI servers print it, `(b'authorization', b'Bearer …')`."""
-_BRACKET = re.compile(r"[\[(]\s{0,4}")
-_QUOTE = re.compile(r"""b?(\\{0,3}["'`])""")
-_COMMA = re.compile(r"\s{0,4},\s{0,4}")
-_BARE = re.compile(r"""[^\s"'`,;&|(){}\[\]<>\\]+""")
-_SCHEME = re.compile(r"(?:Bearer|Basic|Token|Digest|Negotiate|AWS4-HMAC-SHA256)\s{1,4}", re.IGNORECASE)
-_REST = re.compile(r"[^\n\"'\\]+")
-_COOKIE = re.compile(r"[^\n\"'\\=]{1,64}=[^\n\"'\\]+")
+_BRACKET = lazy(r"[\[(]\s{0,4}")
+_QUOTE = lazy(r"""b?(\\{0,3}["'`])""")
+_COMMA = lazy(r"\s{0,4},\s{0,4}")
+_BARE = lazy(r"""[^\s"'`,;&|(){}\[\]<>\\]+""")
+_SCHEME = lazy(r"(?:Bearer|Basic|Token|Digest|Negotiate|AWS4-HMAC-SHA256)\s{1,4}", re.IGNORECASE)
+_REST = lazy(r"[^\n\"'\\]+")
+_COOKIE = lazy(r"[^\n\"'\\=]{1,64}=[^\n\"'\\]+")
 LONGEST_QUOTED = 4096
 """Characters within which the end of a quoted value is looked for."""
 
-_HARMLESS = re.compile(
+_HARMLESS = lazy(
     r"(?i)(?:none|null|nil|true|false|empty|undefined|unset|yes|no|str|string|bytes|int|any|optional|union|list|dict"
     r"|secretstr|required|missing|invalid|auto|default|redacted|hidden|masked|x+|\*+|\.+|-+|-?[0-9]{1,3}|%s|\$\{?\w+\}?"
     r"|<.*>|\[?redacted:[a-z-]{1,30}:[0-9]{1,9}\]?)"
 )
-_DOTTED = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+")
-PROSE = re.compile(r"[A-Za-z][a-z]*[.,:]?(?= +[A-Za-z(])")
+_DOTTED = lazy(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+")
+PROSE = lazy(r"[A-Za-z][a-z]*[.,:]?(?= +[A-Za-z(])")
 """A word that a sentence goes on after."""
-_RANDOM = re.compile(r"[A-Za-z0-9_.~+=%-]{16,}")
-_HASH = re.compile(r"[0-9a-f-]+")
+_RANDOM = lazy(r"[A-Za-z0-9_.~+=%-]{16,}")
+_HASH = lazy(r"[0-9a-f-]+")
 
 
 def is_secret_name(name: str) -> bool:

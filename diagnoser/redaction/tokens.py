@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from diagnoser.lazy import lazy
+
 
 class Span(NamedTuple):
     """A part of a text that must not be shown."""
@@ -122,7 +124,7 @@ def may_be_secret_name(name: str) -> bool:
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text)
+    return lazy(text)
 
 
 def _in_urls(text: str) -> Iterator[Span]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_ESCAPES = re.compile(
+from diagnoser.lazy import lazy
+
+_ESCAPES = lazy(
     # Strings that a terminal swallows (titles, OSC 8 links, device control), only when they end; then cursor and
     # color sequences; then an escape with its intermediate and final characters. Each part stops at the next escape,
     # so that the whole is linear.
@@ -13,19 +15,19 @@ _ESCAPES = re.compile(
     "|(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]?"
     "|\x1b[ -/]{0,8}[0-~]?"
 )
-_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
-_INVISIBLE = re.compile(
+_LINE_ENDS = lazy("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_INVISIBLE = lazy(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff"
     "\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
 """Control characters, bidirectional overrides, zero-width and tag characters: nothing a reader would miss."""
-_NOT_TEXT = re.compile(
+_NOT_TEXT = lazy(
     "[\ud800-\udfff\ufdd0-\ufdef"
     + "".join(chr(plane + last) for plane in range(0, 0x110000, 0x10000) for last in (0xFFFE, 0xFFFF))
     + "]"
 )
 """Lone surrogates and code points that are no characters: no encoding and no page may hold them."""
-_LINK = re.compile(r"[a-z]{2,10}://", re.IGNORECASE)
+_LINK = lazy(r"[a-z]{2,10}://", re.IGNORECASE)
 
 
 def printable(text: str) -> str:
