@@ -31,7 +31,7 @@ _OPEN_MESSAGE = lazy(
 )
 _MESSAGE_LINE = lazy(
     r"^(?:CUDA kernel errors might|For debugging consider passing|Compile with `TORCH_USE_CUDA_DSA`|Search for `cuda"
-    r"|Last error:"
+    r"|Last error:|`ptxas` stderr:|ptxas (?:fatal|error|/\S+, line)|Repro command: "
     r"|nccl\w+: |Set TORCH|You can suppress this exception|Exception raised from |frame #\d+:"
     r"|C\+\+ CapturedTraceback|Device-side assert|The actor (?:is dead|died)|Worker exit type"
     r"|(?:Repository|Entry|Revision) Not Found|Access to model|Cannot access (?:gated|the)|If you are trying to access"
