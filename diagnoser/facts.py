@@ -13,11 +13,6 @@ import re
 from diagnoser.lazy import lazy
 from diagnoser.model import Fact, Facts, LogRecord
 
-_QUICK = lazy(
-    r"Initializing an? |non-default args|ersion|world[_ ]size|args: Namespace|Resolved architecture|GPU KV cache size"
-    r"|Available KV cache|backend|nccl==|vllm serve |vllm\.entrypoints|API server processes|Using max model len"
-    r"|node_rank|EP rank"
-)
 _PAIR = lazy(r"(?P<name>[a-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|[^,\s()\[\]{}]+)")
 _ARG = lazy(r"'(?P<name>[a-z_]\w*)': (?P<value>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,\s{}\[\]]+)")
 _CONFIG_NAMES = {
@@ -56,9 +51,11 @@ def _text(value: str) -> str | int | float | bool | None:
         return None
     if value in ("True", "False"):
         return value == "True"
-    if re.fullmatch(r"-?\d{1,18}", value):
+    digits = value.removeprefix("-")
+    if digits.isdecimal() and digits.isascii() and len(digits) < 19:
         return int(value)
-    if re.fullmatch(r"-?\d{1,18}\.\d{1,18}", value):
+    whole, dot, fraction = digits.partition(".")
+    if dot and (whole + fraction).isdecimal() and digits.isascii() and len(digits) < 37:
         return float(value)
     return value.removeprefix("torch.")
 
@@ -78,14 +75,14 @@ _SIMPLE: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("expert_parallel_size", "EP rank", r"EP rank \d+/(?P<v>\d+)"),
         ("kv_cache_tokens", "GPU KV cache size", r"GPU KV cache size: (?P<v>[\d,]+) tokens"),
         ("kv_cache_gib", "Available KV cache", r"Available KV cache memory: (?P<v>-?[\d.]+) GiB"),
-        ("attention_backend", " backend", r"[Uu]sing (?P<v>\w+) (?:attention )?backend(?: on V1 engine)?\b"),
-        ("ray_version", "ersion", r"[Rr]ay (?:runtime )?version:? (?P<v>\d+\.\d+\.\d[\w.]*)"),
+        ("attention_backend", " backend", r"^Using (?P<v>\w+(?: SDPA)?) (?:attention )?backend\b"),
+        ("ray_version", "ay version", r"[Rr]ay version:? (?P<v>\d+\.\d+\.\d[\w.]*)"),
         ("nccl_version", "NCCL version", r"NCCL version (?P<v>\d+\.\d[\w.+]*)"),
         ("nccl_version", "using nccl==", r"vLLM is using nccl==(?P<v>[\d.]+)"),
         ("torch_version", "orch version", r"(?:PyTorch|torch) version:? (?P<v>\d+\.\d[\w.+]*)"),
-        ("cuda_version", "CUDA ", r"CUDA (?:runtime )?version:? (?P<v>\d+\.\d+)"),
-        ("driver_version", "river ", r"[Dd]river [Vv]ersion:? (?P<v>\d+\.\d[\d.]*)"),
-        ("python_version", "ython ", r"[Pp]ython version:? (?P<v>3\.\d+(?:\.\d+)?)"),
+        ("cuda_version", "CUDA version", r"CUDA version:? (?P<v>\d+\.\d+)"),
+        ("driver_version", "river version", r"[Dd]river version:? (?P<v>\d+\.\d[\d.]*)"),
+        ("python_version", "ython version", r"[Pp]ython version:? (?P<v>3\.\d+(?:\.\d+)?)"),
         ("api_server_count", "API server processes", r"Started (?P<v>\d+) API server processes"),
         ("node_rank", "node_rank=", r"\bnode_rank=(?P<v>\d+)"),
         (
@@ -108,8 +105,6 @@ class FactReader:
     def feed(self, record: LogRecord) -> None:
         """Looks at one record; cheap for lines that state nothing."""
         body = record.body
-        if not _QUICK.search(body):
-            return
         if "with config: " in body and "Initializing a" in body:
             self._config(body.split("with config: ", 1)[1], record)
         if "non-default args: " in body:

@@ -6,21 +6,21 @@ the actor's class; torch prints `[rank3]:`; torchrun `[default3]:`.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from diagnoser.lazy import lazy
 from diagnoser.model import Process
 
-_WORKER = re.compile(
+_WORKER = lazy(
     r"(?:[Vv]llm_?|VLLM|Ray|GPU|CPU|TPU|XPU|HPU|Neuron|NPU){0,3}Worker(?:Wrapper|Proc|Process|Base|Actor)?(?![a-z])"
 )
-_LAUNCHED = re.compile(r"(?:rank|default|worker|trainer)\d+\Z")
-_TORCHSERVE = re.compile(r"W-\d+-")
-_SCHEDULER = re.compile(r"(?:scheduler(?:_|\Z)|Scheduler\Z)|(?:(?:DP|PP|TP|EP|CP|MOE_EP)\d+(?: |\Z))+\Z")
-_RANK = re.compile(r"(?:(?<=[_\s:])|\A)(DP|PP|PCP|TP|DCP|EP)(?:Rank)?_?(\d{1,6})(?=[_\s:\]]|\Z)")
-_GLOBAL_RANK = re.compile(r"(?:\brank=|\A(?:rank|default)|Worker(?:Process|Proc)?-)(\d{1,6})\b")
-_ENGINE_NUMBER = re.compile(r"EngineCore_(\d{1,6})\Z")
-_CLASS = re.compile(r"_?[A-Za-z]\w*")
+_LAUNCHED = lazy(r"(?:rank|default|worker|trainer)\d+\Z")
+_TORCHSERVE = lazy(r"W-\d+-")
+_SCHEDULER = lazy(r"(?:scheduler(?:_|\Z)|Scheduler\Z)|(?:(?:DP|PP|TP|EP|CP|MOE_EP)\d+(?: |\Z))+\Z")
+_RANK = lazy(r"(?:(?<=[_\s:])|\A)(DP|PP|PCP|TP|DCP|EP)(?:Rank)?_?(\d{1,6})(?=[_\s:\]]|\Z)")
+_GLOBAL_RANK = lazy(r"(?:\brank=|\A(?:rank|default)|Worker(?:Process|Proc)?-)(\d{1,6})\b")
+_ENGINE_NUMBER = lazy(r"EngineCore_(\d{1,6})\Z")
+_CLASS = lazy(r"_?[A-Za-z]\w*")
 
 _FIXED_ROLES = {
     "MainProcess": "launcher",
@@ -29,7 +29,7 @@ _FIXED_ROLES = {
     "DPCoordinator": "DPCoordinator",
     "DPSupervisor": "DPSupervisor",
 }
-_NO_ROLE = re.compile(r"(?:Spawn|Fork|ForkServer)?(?:Pool)?(?:Process|Worker)-\d+(?::\d+)*\Z")
+_NO_ROLE = lazy(r"(?:Spawn|Fork|ForkServer)?(?:Pool)?(?:Process|Worker)-\d+(?::\d+)*\Z")
 
 
 @lru_cache(maxsize=4096)

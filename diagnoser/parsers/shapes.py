@@ -25,9 +25,10 @@ class Shape(NamedTuple):
 
     def opens(self, body: str) -> re.Match[str] | None:
         """The match of an opening line."""
-        if not any(needle in body for needle in self.needles):
-            return None
-        return self.opening.search(body)
+        for needle in self.needles:  # a generator would cost more than the search
+            if needle in body:
+                return self.opening.search(body)
+        return None
 
     def takes(self, body: str) -> bool:
         """True when the line belongs to an open dump of this shape."""
