@@ -32,6 +32,7 @@ from diagnoser.model import (
 from diagnoser.parsers import Block, Excess, failures
 from diagnoser.quotes import is_known, quotation, quoted_exception
 from diagnoser.roles import Case
+from diagnoser.scattered import Scattered
 
 if TYPE_CHECKING:
     from diagnoser.catalogue import Catalogue
@@ -94,6 +95,7 @@ class Pipeline:
         self._run = 0
         self._dropped = 0
         self._excess = Excess()
+        self._scattered = Scattered()
 
     @property
     def order(self) -> int:
@@ -134,6 +136,7 @@ class Pipeline:
         """Starts anew with what the log told of the deployment: for a log that never ends."""
         for kept in (self._failures, self._counts, self._last, self._shapes, self._marks, self._hits, self._times):
             kept.clear()
+        self._scattered.clear()
         up = [moment for moment in self._moments if moment.kind in ("start", "ready")]
         self._moments = up[-2:]
         self._times = {moment.order: moment.time or "" for moment in self._moments}
@@ -148,8 +151,8 @@ class Pipeline:
             for key, failure in self._failures.items()
         ]
         cases = [
-            Case(failure, tuple(self._match(failure)), marks)
-            for failure, marks in zip(found, self._marks.values(), strict=True)
+            Case(failure, tuple(self._match(failure, self._scattered.of(key))), marks)
+            for key, failure, marks in zip(self._failures, found, self._marks.values(), strict=True)
         ]
         cases = [
             case for case in cases if case.matches or case.failure.kind != "message" or case.failure.level in _LOUD
@@ -233,7 +236,7 @@ class Pipeline:
         marks = frozenset(hit[0] for hit in hits)
         if not found and (first.level in _LOUD or marks):
             found = [_message(block, text)]
-        return [key for failure in found if (key := self._keep(failure, marks)) is not None]
+        return [key for failure in found if (key := self._keep(failure, marks, block)) is not None]
 
     def _hit(self, hit: Any, record: LogRecord, order: int) -> None:
         from diagnoser.catalogue import RecordHit
@@ -244,7 +247,7 @@ class Pipeline:
         else:
             kept[-1] = RecordHit(record, order)
 
-    def _keep(self, failure: Failure, marks: frozenset[str]) -> object | None:
+    def _keep(self, failure: Failure, marks: frozenset[str], block: Block) -> object | None:
         """Keeps one of each different failure of a process and a run, with how often it came; returns its key."""
         process = failure.process
         place = (failure.source, process.host, process.pod, process.pid or process.name or process.role)
@@ -255,14 +258,15 @@ class Pipeline:
             self._last[key] = failure.order
         elif len(self._failures) < (MAX_FAILURES if failure.kind != "message" or marks else MAX_MESSAGES):
             self._failures[key], self._marks[key], self._counts[key] = failure, marks, failure.count
+            self._scattered.keep(key, block.records)
             self._times[failure.order] = self._intake.time.get(failure.source, "")
         else:
             self._dropped += 1
             return None
         return key
 
-    def _match(self, failure: Failure) -> list[Match]:
-        return self.catalogue.match(failure, self._facts.facts, self._hits)
+    def _match(self, failure: Failure, records: Sequence[LogRecord] = ()) -> list[Match]:
+        return self.catalogue.match(failure, self._facts.facts, self._hits, records=records)
 
     def _quoted(self, cases: Sequence[Case], found: Sequence[Failure]) -> list[Failure]:
         """Failures that are known only from what a wrapper quotes."""

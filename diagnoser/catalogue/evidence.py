@@ -45,4 +45,5 @@ def _placed(context: Context, line: int, text: str) -> Evidence:
     best = min(holding, key=lambda record: abs(record.line - line), default=None)
     if best is not None:
         return Evidence(best.source, best.line, text)
-    return Evidence(context.failure.source, line, text)
+    # One line may hold several that were written as `\n`; none of them stands behind the failure's last line.
+    return Evidence(context.failure.source, max(min(line, context.failure.end_line), context.failure.line), text)
