@@ -59,7 +59,7 @@ def build(
         stopped = ordered is not None
         if ordered is not None:
             run = run._replace(cases=[item for item in run.cases if item.failure.order < ordered.order])
-        crash = _crash(run, rules, stopped=stopped) or _hang(run, rules, last)
+        crash = _crash(run, rules, stopped=stopped) or _silent(run, rules, last)
         if crash is not None:
             crashes.append(crash)
             stopped = False
@@ -125,17 +125,28 @@ def _crash(run: _Run, rules: Mapping[str, Rule], *, stopped: bool) -> Incident |
     return _incident(picked, cases, run, rules, _impact(picked.root, terminal, run, rules))
 
 
-def _hang(run: _Run, rules: Mapping[str, Rule], last: int | None) -> Incident | None:
-    """A log that ends in repeated waits: nothing died, and nothing goes on."""
-    waits = [item for item in run.cases if item.causes and any(_waits(match.rule, rules) for match in item.roles)]
-    if last is None or not waits or sum(item.failure.count for item in waits) < 2:
-        return None
-    first = min(item.failure.order for item in waits)
+def _silent(run: _Run, rules: Mapping[str, Rule], last: int | None) -> Incident | None:
+    """An end that no failure reports: a wait that never ends, or workers whose parent is gone without an order."""
+    quiet = [item for item in run.cases if item.part == "symptom" and item.causes and not item.terminal]
+    waits = [item for item in quiet if any(_waits(match.rule, rules) for match in item.roles)]
+    if waits and last is not None and _never_ends(waits, run, last):
+        reason = "The log ends while a process waits for another that says nothing; no process reports a failure."
+        return _incident(Picked(waits[0], [reason]), waits, run, rules, "hang")
+    orphans = [item for item in quiet if item not in waits]
+    if orphans and not any(moment.kind in ("served", "stop") for moment in _after(orphans[0], run)):
+        reason = "Workers stopped because their parent was gone; nothing ordered that, and no process reports a failure."
+        return _incident(Picked(orphans[0], [reason]), orphans, run, rules, _impact(orphans[0], [], run, rules))
+    return None
+
+
+def _never_ends(waits: list[Played], run: _Run, last: int) -> bool:
     latest = max(item.failure.last or item.failure.order for item in waits)
-    if latest < last - _QUIET_LINES or any(moment.order > first for moment in run.moments):
-        return None
-    reason = "The log ends while a process waits for another that says nothing; no process reports a failure."
-    return _incident(Picked(waits[0], [reason]), waits, run, rules, "hang")
+    repeated = sum(item.failure.count for item in waits) >= 2
+    return repeated and latest >= last - _QUIET_LINES and not _after(waits[0], run)
+
+
+def _after(item: Played, run: _Run) -> list[Moment]:
+    return [moment for moment in run.moments if moment.order > item.failure.order]
 
 
 def _waits(rule_id: str, rules: Mapping[str, Rule]) -> bool:

@@ -216,3 +216,26 @@ def test_later_consequences_never_change_the_root(count):
     crash = crash_logs.running_crash("ValueError: width 7 is odd")
     more = crash + ["RuntimeError: cancelled"] * count
     assert report_of(more).incidents[0].fingerprint == report_of(crash).incidents[0].fingerprint
+
+
+WAIT = "No available shared memory broadcast block found in 60 seconds. This typically happens when some processes are hanging"
+
+
+def test_a_log_that_ends_in_waits_is_a_hang_and_one_that_goes_on_is_not():
+    start = crash_logs.prefixed("APIServer", 10, "INFO", "launcher.py:46", ["Application startup complete."])
+    waits = crash_logs.prefixed("EngineCore", 20, "INFO", "shm_broadcast.py:495", [WAIT]) * 3
+    served = ['INFO:     192.0.2.7:4711 - "POST /v1/completions HTTP/1.1" 200 OK']
+
+    hang = report_of(start + waits)
+    assert (hang.incidents[0].impact, hang.incidents[0].diagnoses[0].confidence) == ("hang", "possible")
+    assert report_of(start + waits + served).verdict == "healthy"
+    assert report_of(start + waits[:1]).verdict == "healthy"
+
+
+def test_workers_whose_parent_vanished_are_not_passed_over():
+    start = crash_logs.prefixed("APIServer", 10, "INFO", "launcher.py:46", ["Application startup complete."])
+    orphan = crash_logs.prefixed("Worker", 30, "INFO", "multiproc_executor.py:727", ["Parent process exited, terminating worker"])
+    stop = crash_logs.prefixed("APIServer", 10, "INFO", "launcher.py:100", ["[shutdown] API server: shutdown triggered"])
+
+    assert report_of(start + orphan).incidents[0].diagnoses[0].confidence == "possible"
+    assert report_of(start + stop + orphan).verdict == "shutdown"
