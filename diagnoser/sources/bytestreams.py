@@ -21,6 +21,8 @@ class ByteStream:
 
     problem: str | None = None
     """Why the stream ended before its end."""
+    stored: int | None = None
+    """Bytes taken so far of the compressed file that this comes from; None where nothing was expanded."""
     costly = False
     """True when reading takes so much computing that another thread should do it."""
 
@@ -159,7 +161,7 @@ class Peeked(ByteStream):
 
     def __init__(self, head: bytes, stream: ByteStream) -> None:
         self._head, self._stream = memoryview(head), stream
-        self.costly = stream.costly
+        self.costly, self.stored = stream.costly, stream.stored
 
     def readinto(self, buffer: memoryview) -> int:
         """See `ByteStream`."""
@@ -169,6 +171,7 @@ class Peeked(ByteStream):
             self._head = self._head[len(part) :]
             return len(part)
         read = self._stream.readinto(buffer)
+        self.stored = self._stream.stored
         if not read:
             self.problem = self._stream.problem
         return read

@@ -42,6 +42,7 @@ class Expanded(ByteStream):
         self._input = memoryview(bytearray(_READ_BYTES))
         self._given = b""
         self._taken = 0
+        self.stored = 0
         self._out = 0
         self._members = 0
 
@@ -79,7 +80,7 @@ class Expanded(ByteStream):
                 if not read:
                     self.problem = self._stream.problem or f"the {self._kind} data ends too early (truncated file)"
                     return b""
-                self._taken += read
+                self._count(read)
                 data = self._expander.decompress(bytes(self._input[:read]), wanted)
             if data:
                 return data
@@ -96,7 +97,7 @@ class Expanded(ByteStream):
             read = self._stream.readinto(self._input)
             if not read:
                 break
-            self._taken += read
+            self._count(read)
             rest = (rest + bytes(self._input[:read])).lstrip(b"\0")
         if not rest:
             self.problem = self._stream.problem
@@ -107,10 +108,15 @@ class Expanded(ByteStream):
         self._expander, self._given = self._new(), rest
         return True
 
+    def _count(self, read: int) -> None:
+        """Counts what was taken; of data that was compressed twice, what the outermost file gave."""
+        self._taken += read
+        self.stored = self._taken if self._stream.stored is None else self._stream.stored
+
     def _too_much(self) -> bool:
         if self._out > self._limits.expanded_bytes:
             self.problem = f"reading stopped after {self._limits.expanded_bytes} expanded bytes (limit)"
-        elif self._out > RATIO_FREE_BYTES and self._out > self._limits.ratio * max(self._taken, 1):
+        elif self._out > RATIO_FREE_BYTES and self._out > self._limits.ratio * max(self.stored or 0, 1):
             self.problem = f"reading stopped: the data expands to more than {self._limits.ratio} times its size (limit)"
         return self.problem is not None
 

@@ -39,7 +39,7 @@ class SkipReader:
         view = memoryview(buffer)
         end = room
         while end < limit and (read := self._stream.readinto(view[end:limit])):
-            yield from self._splitter.feed(bytes(view[end : end + read]))
+            yield from self._splitter.feed_all(view[end : end + read])
             end += read
             progress(end - room)
         self._skipper.given(end - room)
@@ -55,7 +55,7 @@ class SkipReader:
         yield from self._splitter.close()
         self._count_rest(window)
 
-    def _stretch(self, window: Window, begin: int, stop: int) -> list[RawLine]:
+    def _stretch(self, window: Window, begin: int, stop: int) -> Iterator[RawLine]:
         offset, number = self._splitter.position
         if begin + window.base != offset:
             found = self._counter.number_at(window, begin, offset, number)
@@ -63,7 +63,7 @@ class SkipReader:
                 self.lines_skipped += found - number
             inside_line = window.buffer[begin - 1 : begin] != b"\n"
             self._splitter.jump(begin + window.base, found, inside_line=inside_line)
-        return self._splitter.feed(bytes(memoryview(window.buffer)[begin:stop]))
+        yield from self._splitter.feed_all(memoryview(window.buffer)[begin:stop])
 
     def _count_rest(self, window: Window) -> None:
         offset, number = self._splitter.position

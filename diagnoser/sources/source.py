@@ -117,7 +117,7 @@ class Source:
             buffer = memoryview(bytearray(_CHUNK_BYTES if size is None else min(max(size, 4095) + 1, _CHUNK_BYTES)))
             while read := stream.readinto(buffer):
                 self._advance(self.bytes + read)
-                yield from self._splitter.feed(bytes(buffer[:read]))
+                yield from self._splitter.feed_all(buffer[:read])
             yield from self._splitter.close()
             return
         from .reading import SkipReader

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import zipfile
 import zlib
@@ -48,14 +49,17 @@ class ZipBundle:
         except _ERRORS as error:
             raise ValueError(f"the zip archive is damaged ({error})") from None
         self._limits = limits
-        self._left = limits.expanded_bytes
+        # Entries may overlap, so that each alone looks harmless: the ratio holds for the whole file too.
+        self.most = min(limits.expanded_bytes, max(RATIO_FREE_BYTES, limits.ratio * os.path.getsize(path)))
+        """Bytes that may be expanded in all."""
+        self._left = self.most
 
     def choose(self, selection: Selection) -> None:
         """Let `selection` choose among the members."""
         for index, entry in enumerate(self._archive.infolist()):
             if selection.full():
                 break
-            if entry.is_dir() or not entry.file_size:
+            if entry.filename.endswith("/") or not entry.file_size:
                 continue
             if entry.flag_bits & _ENCRYPTED:
                 selection.leave_out("an encrypted entry")
@@ -109,7 +113,7 @@ class _ZipMember(ByteStream):
             return 0
         self._out += len(data)
         if not self._bundle.take(len(data)):
-            self.problem = f"reading stopped after {self._limits.expanded_bytes} expanded bytes (limit)"
+            self.problem = f"reading stopped after {self._bundle.most} expanded bytes (limit)"
             return 0
         if self._out > RATIO_FREE_BYTES and self._out > self._limits.ratio * self._stored:
             self.problem = f"reading stopped: the data expands to more than {self._limits.ratio} times its size (limit)"
