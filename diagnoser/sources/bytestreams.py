@@ -23,8 +23,8 @@ class ByteStream:
     """Why the stream ended before its end."""
     stored: int | None = None
     """Bytes taken so far of the compressed file that this comes from; None where nothing was expanded."""
-    costly = False
-    """True when reading takes so much computing that another thread should do it."""
+    worth_a_thread = False
+    """True when reading takes time that another thread can spend."""
 
     def readinto(self, buffer: memoryview) -> int:
         """Bytes written to the front of `buffer`; 0 at the end."""
@@ -56,6 +56,7 @@ class FileStream(ByteStream):
         """Where reading began (a redirected standard input need not stand at its start)."""
         if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(fd, "is a directory")
+        self.worth_a_thread = not self.regular
         if stat.S_ISFIFO(status.st_mode):
             _widen_pipe(fd)
 
@@ -161,7 +162,7 @@ class Peeked(ByteStream):
 
     def __init__(self, head: bytes, stream: ByteStream) -> None:
         self._head, self._stream = memoryview(head), stream
-        self.costly, self.stored = stream.costly, stream.stored
+        self.worth_a_thread, self.stored = stream.worth_a_thread, stream.stored
 
     def readinto(self, buffer: memoryview) -> int:
         """See `ByteStream`."""

@@ -39,7 +39,7 @@ class Settings(NamedTuple):
     weak_after: int = 8 * 1024
     weak_lines: int = 32
     """Lines around which each weak trigger has something read."""
-    window: int = 512 * 1024
+    window: int = 1024 * 1024
     """Bytes searched at once."""
     threads: int = 2
     """Threads that read and search a large regular file; no more than there are cores."""

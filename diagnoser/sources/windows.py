@@ -29,14 +29,10 @@ def windows(stream: ByteStream, head: Window, find: Finder, room: int, settings:
             yield striped
             window = striped
         stream.go_to(window.end + window.base)
-    elif threads > 1 and stream.costly:
-        from .readahead import ReadAhead
+    elif threads > 1 and stream.worth_a_thread:
+        from .ahead import ahead
 
-        ahead = ReadAhead(stream)
-        try:
-            yield from _following(ahead, window, head.buffer, find, room, settings)
-        finally:
-            ahead.close()
+        yield from ahead(stream, window, find, room, settings.window)
         return
     yield from _following(stream, window, head.buffer, find, room, settings)
 

@@ -271,6 +271,28 @@ def test_threads_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert source.bytes == path.stat().st_size
 
 
+def test_a_large_pipe_is_searched_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    data = b"".join(b"%s %d\n" % (b"ERROR" if n == 314_159 else b"INFO", n) for n in range(1, 500_001))
+    results = []
+    for threads in (1, 2):
+        reading, writing = os.pipe()
+        writer = threading.Thread(target=write_all, args=(writing, data))
+        writer.start()
+        with os.fdopen(reading, "rb", buffering=0) as pipe:
+            sources, _ = open_sources([], stdin=pipe, settings=Settings(threads=threads))  # type: ignore[arg-type]
+            results.append((list(sources[0].lines()), sources[0].lines_read, sources[0].lines_skipped))
+        writer.join()
+    assert results[0] == results[1]
+    assert "ERROR 314159" in [line.text for line in results[0][0]]
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    with os.fdopen(descriptor, "wb", buffering=0) as pipe:
+        for at in range(0, len(data), 7000):
+            pipe.write(data[at : at + 7000])
+
+
 @pytest.mark.parametrize("compress", [gzip.compress, zstd])
 def test_expanding_ahead_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compress: Callable[[bytes], bytes]
