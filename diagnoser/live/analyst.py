@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 COMMAND_SOURCE = "<command>"
 SIGNAL_SOURCE = "<signals>"
+LAST_WORDS = 5
+"""Lines of each stream that are shown when nothing explains a death."""
 _BROKEN_PIPE = 13
 _ORDERS = frozenset({1, 2, 15})
 """Signals that ask a process to end: a death by one of them is no failure by itself."""
@@ -114,11 +116,17 @@ class _Watch:
         name = sentence.split(" by ", 1)[1].split(":", 1)[0].split(" ", 1)[0] if number else f"exit code {status}"
         root = Failure(
             "signal" if number else "exit", process, evidence.STATUS_SOURCE, 1, 1, session.pipeline.order,
-            text=sentence, name=name, fingerprint=fingerprint("exit", name, "", ()),
+            text=sentence + self._last_words(), name=name, fingerprint=fingerprint("exit", name, "", ()),
         )  # fmt: skip
         up = any(case.kind in ("ready", "served") for case in session.pipeline.moments)
         reason = "Nothing that the command printed says why it ended."
         return analysis, Incident(root, "crash" if up else "startup", root.fingerprint, reasons=(reason,))
+
+    def _last_words(self) -> str:
+        """The end of what the command printed, for a reader who has no other log."""
+        lines = [line for name in self._names.values() for line in self._session.stream(name).last_lines(LAST_WORDS)]
+        shown = [line if len(line) <= 300 else line[:299] + "…" for line in lines]
+        return "\nIts last words:" + "".join(f"\n  {line}" for line in shown) if shown else ""
 
 
 def _died(analysis: Analysis, session: Session) -> bool:

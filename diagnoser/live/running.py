@@ -63,7 +63,7 @@ class _Run:
         self._signals: set[signal.Signals] = set()
         self._feed: Feed | None = None
         self._analyst = 0
-        self._analyst_failed = False
+        self._analyst_killed = False
         self._child = 0
         self._ended: Ended | None = None
         self._terminals: list[Output] = []
@@ -188,7 +188,7 @@ class _Run:
                 if pid == self._child:
                     self._ended = _how(status)
                 elif pid == self._analyst:
-                    self._analyst, self._analyst_failed = 0, status != 0
+                    self._analyst, self._analyst_killed = 0, os.WIFSIGNALED(status)
 
     def _drain(self, passages: list[Passage]) -> None:
         """Waits for the rest of the output: to its end, or until what the command left behind is silent."""
@@ -230,7 +230,7 @@ class _Run:
             with contextlib.suppress(OSError):
                 os.kill(self._analyst, signal.SIGKILL)
             self._say("the analysis was stopped before it was done")
-        elif self._analyst_failed and self._feed.broken:
+        elif self._analyst_killed:
             self._say("the analysis ended early; the output was passed through unchanged")
 
     def _leave_behind(self, passages: list[Passage]) -> None:

@@ -132,6 +132,12 @@ class PushReader(SkipReader):
         yield from self._splitter.close()
         self._count_rest(window)
 
+    def last_lines(self, count: int) -> list[str]:
+        """Up to `count` last lines that hold anything, skipped ones included, as far as they are still at hand."""
+        kept = bytes(self._view[self._window.low : self._window.end]).rpartition(b"\0")[2]
+        lines = kept.replace(b"\r", b"\n").decode("utf-8", "replace").split("\n")
+        return [line for line in lines if line.strip()][-count:]
+
     def _search(self, window: Window) -> Iterator[RawLine]:
         if self._find is None:
             self._find = finder()
