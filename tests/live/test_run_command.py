@@ -201,7 +201,9 @@ def test_inherited_processes_do_not_become_zombies():
 
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: as the first process of a container
 
-    process = live.start("run", "--", "sh", "-c", "sh -c 'true & exit 0' & sleep 0.7; echo look; sleep 1", preexec_fn=adopt)
+    process = live.start(
+        "run", "--", "sh", "-c", "sh -c 'true & exit 0' & sleep 0.7; echo look; sleep 1", preexec_fn=adopt
+    )
     assert process.stdout.readline() == b"look\n"
     states = [
         line.split()[1]
@@ -250,7 +252,9 @@ def test_settings_that_cannot_be_read_do_not_keep_the_command_from_running(tmp_p
 
 
 def test_reports_go_everywhere_they_are_asked_for(tmp_path):
-    crash = "import crash_logs; print(*crash_logs.startup_crash('ValueError: odd width'), sep='\\n'); raise SystemExit(1)"
+    crash = (
+        "import crash_logs; print(*crash_logs.startup_crash('ValueError: odd width'), sep='\\n'); raise SystemExit(1)"
+    )
     files = [tmp_path / name for name in ("a.json", "a.md", "a.html")]
     termination, called = tmp_path / "termination", tmp_path / "called.json"
     termination.write_text("old")
