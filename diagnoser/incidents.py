@@ -49,12 +49,13 @@ def build(
     """
     played = [play(case, rules) for case in sorted(cases, key=lambda case: case.failure.order)]
     played = [item for item in played if item.part != "noise"]
+    moments = sorted(moments, key=lambda moment: moment.order)
     if not any(moment.kind in ("ready", "served", "refused", "down") for moment in moments):
         played = [_without_server(item) for item in played]
     crashes: list[Incident] = []
     requests: list[Incident] = []
     stopped = False
-    for run in _runs(played, list(moments)):
+    for run in _runs(played, moments):
         ordered = _ordered_stop(run)
         stopped = ordered is not None
         if ordered is not None:
@@ -111,11 +112,14 @@ def _ordered_stop(run: _Run) -> Moment | None:
 def _crash(run: _Run, rules: Mapping[str, Rule], *, stopped: bool) -> Incident | None:
     """The incident that ended the run, if one did."""
     cases = [item for item in run.cases if item.part != "client"]
-    terminal = [item for item in cases if item.terminal]
-    alive = stopped or any(
+    served = any(
         moment.kind == "served" and all(moment.order > item.failure.order for item in cases) for moment in run.moments
     )
+    alive = stopped or served
+    terminal = [item for item in cases if item.terminal and not (served and _mentioned(item))]
     if not terminal and (alive or not any(item.loud for item in cases)):
+        return None
+    if alive and all(map(_only_printed, terminal)) and not _came_up_after(terminal, run.moments):
         return None
     if not cases:
         return None
@@ -123,6 +127,24 @@ def _crash(run: _Run, rules: Mapping[str, Rule], *, stopped: bool) -> Incident |
         return None
     picked = pick_root(cases, run.moments)
     return _incident(picked, cases, run, rules, _impact(picked.root, terminal, run, rules))
+
+
+def _only_printed(item: Played) -> bool:
+    """True for a bare traceback that nothing else confirms: text in the log may quote one, or it was handled."""
+    failure = item.failure
+    return failure.kind == "exception" and failure.level is None and item.part == "candidate" and not failure.header
+
+
+def _came_up_after(terminal: Sequence[Played], moments: Sequence[Moment]) -> bool:
+    """Whether a server came up after what ended the one before: then those that it served prove nothing."""
+    last = max((item.failure.order for item in terminal), default=-1)
+    return any(moment.kind in ("start", "ready") and moment.order > last for moment in moments)
+
+
+def _mentioned(item: Played) -> bool:
+    """True for the name of an exception that somebody printed: no traceback, no process, no level."""
+    failure = item.failure
+    return failure.kind == "exception" and not failure.frames and failure.level is None and not failure.speaker.known
 
 
 def _silent(run: _Run, rules: Mapping[str, Rule], last: int | None) -> Incident | None:

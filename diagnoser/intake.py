@@ -11,6 +11,7 @@ from typing import Protocol
 
 from diagnoser.envelopes import Peeler
 from diagnoser.model import LogRecord, Process, RawLine
+from diagnoser.own_reports import OwnReports
 from diagnoser.parsers import Assembler, Block
 from diagnoser.streams import StreamKey, Streams
 
@@ -61,6 +62,7 @@ class Intake:
         self._assemblers: dict[StreamKey, Assembler] = {}
         self._latest: dict[StreamKey, int] = {}
         self._peelers: dict[str, Peeler] = {}
+        self._own = OwnReports()
 
     def feed(self, raw: RawLine, process: Process | None = None) -> list[Block]:
         """Takes the next line of a source; `process` is what the source's path tells about the writer."""
@@ -69,7 +71,8 @@ class Intake:
             peeler = self._peelers[raw.source] = Peeler(process) if process is not None else Peeler()
         done: list[Block] = []
         for record in peeler.feed(raw):
-            self._record(record, done)
+            for kept in self._own.feed(record):
+                self._record(kept, done)
         return done
 
     def end_source(self, name: str) -> list[Block]:
@@ -77,7 +80,7 @@ class Intake:
         done: list[Block] = []
         peeler = self._peelers.get(name)
         if peeler is not None:
-            for record in peeler.close():
+            for record in (*peeler.close(), *self._own.close(name)):
                 self._record(record, done)
         for key in [key for key in self._assemblers if key.source == name]:
             done += self._close(key)
@@ -89,12 +92,22 @@ class Intake:
         With `quiet`, only those without a record after that reading order, and of those that look as if they go on
         (a traceback whose exception has not come) only those without one after `unfinished`.
         """
+        done: list[Block] = []
+        for source in self._own.waiting:
+            for record in self._own.close(source):
+                self._record(record, done)
+        yield from done
         for key in list(self._assemblers):
             if quiet is not None:
                 limit = unfinished if unfinished is not None and self._assemblers[key].unfinished else quiet
                 if self._latest[key] > limit:
                     continue
             yield from self._close(key)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was left out."""
+        return self._own.notes()
 
     @property
     def formats(self) -> dict[str, tuple[str, ...]]:

@@ -170,7 +170,7 @@ class Pipeline:
             dict(self._facts.facts),
             tuple(cases),
             self._intake.formats,
-            (*notes, *self._excess.notes(), *clock_notes, *outcome.notes),
+            (*notes, *self._excess.notes(), *self._intake.notes, *clock_notes, *outcome.notes),
         )
 
     def _moment(self, moment: Moment) -> None:

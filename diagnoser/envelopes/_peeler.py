@@ -11,6 +11,7 @@ from diagnoser.envelopes._discovery import compiled
 from diagnoser.envelopes._glue import split_collapsed, split_glued
 from diagnoser.envelopes._memory import Memory
 from diagnoser.envelopes._pieces import Pieces
+from diagnoser.envelopes._quotation import is_quotation
 from diagnoser.envelopes._repair import Repair, strip_ansi
 from diagnoser.envelopes._unfold import unfold
 from diagnoser.lazy import lazy
@@ -166,7 +167,7 @@ class Peeler:
             if "[repeated " in body and (found := _REPEATS.search(body, max(0, len(body) - 600))):
                 body, repeated = body[: found.start()], int(found.group(1))
             # A request that quotes a traceback is logged at INFO; it is no failure and stays as it is.
-            bodies = [body] if peeling.level in ("INFO", "DEBUG") else unfold(body)
+            bodies = [body] if peeling.level in ("INFO", "DEBUG") else [] if is_quotation(body) else unfold(body)
             number = peeling.number or raw.number
             records += [
                 LogRecord(
