@@ -28,7 +28,7 @@ class Settings(NamedTuple):
 
     whole: int = 1024 * 1024
     """Regular files up to this size are read whole."""
-    head: int = 256 * 1024
+    head: int = 128 * 1024
     """Read at the start of every log: it holds the start-up lines that facts come from."""
     tail: int = 32 * 1024
     """Read at the end of a log in which a trigger was hit behind the head."""

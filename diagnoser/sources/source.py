@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from diagnoser.errors import InputError
 from diagnoser.model import UNKNOWN_PROCESS, Process, RawLine
 
 from .bytestreams import ByteStream, FileStream, Peeked, read_head
@@ -38,6 +39,8 @@ class Source:
         self.name = name
         self.process = process
         self.notes: list[str] = []
+        self.error: InputError | None = None
+        """Set by `lines()` when nothing could be read: the file vanished, a pipe is a folder, a library is missing."""
         self.bytes = 0
         self.lines_skipped: int | None = 0
         """None when healthy stretches were left out without counting their lines."""
@@ -70,6 +73,7 @@ class Source:
         try:
             stream = self._open()
         except (OSError, ImportError) as error:
+            self.error = InputError(self.name, _why(error))
             self.notes.append(f"{self.name}: not read: {_why(error)}")
             return
         try:

@@ -350,6 +350,16 @@ def test_text_of_every_form_is_a_source() -> None:
     assert texts(text_source("lone \udcff and \ud800")) == ["lone ? and ?"]
 
 
+def test_a_file_that_vanished_is_an_error_of_its_source(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(LOG)
+    source = one(path)
+    path.unlink()
+    assert texts(source) == []
+    assert str(source.error) == f"{path}: No such file or directory"
+    assert source.notes == [f"{path}: not read: No such file or directory"]
+
+
 def test_progress_is_told() -> None:
     source = text_source(b"x\n" * 1_000_000)
     told: list[int] = []
