@@ -250,6 +250,7 @@ def main() -> None:
     parser.add_argument("--growth", action="store_true", help="growth curves too: up to 10 GiB and 10,000 files")
     parser.add_argument("--rg", default="rg", help="the ripgrep to compare with")
     parser.add_argument("--json", type=Path, help="write the figures to this file too")
+    parser.add_argument("--markdown", type=Path, help="write the tables of docs/performance.md to this file")
     options = parser.parse_args()
     os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
     with tempfile.TemporaryDirectory() as folder:
@@ -263,6 +264,18 @@ def main() -> None:
         options.json.write_text(
             json.dumps({case: [f._asdict() for f in rows] for case, rows in bench.results.items()}, indent=1)
         )
+    if options.markdown:
+        options.markdown.write_text("\n".join(markdown(bench.results)) + "\n")
+
+
+def markdown(results: dict[str, list[Figures]]) -> Iterable[str]:
+    """One table over all cases; the tool in the first row of a case is the reference of its ratios."""
+    yield "| case | tool | wall, s | processor, s | peak, MiB | speed |"
+    yield "|---|---|---:|---:|---:|---:|"
+    for case, figures in results.items():
+        for place, (tool, wall, cpu, peak, ratio, _) in enumerate(figures):
+            name = "" if place else case
+            yield f"| {name} | {tool} | {wall:.3f} | {cpu:.3f} | {peak:.1f} | {ratio:.2f} x |"
 
 
 if __name__ == "__main__":
