@@ -389,7 +389,7 @@ def report_of(
         )
         for source in sources
     ]
-    texts = report_stage.Texts(_filler(), compare, runbook_url)
+    texts = report_stage.Texts(_filler(), compare, runbook_url, _filler(command=True))
     return report_stage.build(
         analysis.incidents.incidents,
         stopped=analysis.incidents.stopped,
@@ -402,7 +402,7 @@ def report_of(
     )
 
 
-def _filler() -> Callable[[str, Mapping[str, Any]], str | None]:
+def _filler(*, command: bool = False) -> Callable[[str, Mapping[str, Any]], str | None]:
     def fill(text: str, variables: Mapping[str, Any]) -> str | None:
         if "{" not in text:
             return text
@@ -411,6 +411,6 @@ def _filler() -> Callable[[str, Mapping[str, Any]], str | None]:
         except ImportError:
             return text
 
-        return render(text, variables)
+        return render(text, variables, command=command)
 
     return fill

@@ -38,6 +38,8 @@ class Texts(NamedTuple):
     compare: Compare
     runbook_url: str | None = None
     """Template with `{rule}`."""
+    fill_command: Fill | None = None
+    """Fills a command for a shell, in which a value must be quoted or need no quoting; `fill` where not given."""
 
 
 def build(
@@ -77,7 +79,7 @@ def diagnoses_of(incident: Incident, rules: Mapping[str, Rule], facts: Facts, te
 
 def _diagnosis(rule: Rule, match: Match, root: Failure, facts: Facts, texts: Texts) -> Diagnosis:
     variables = _variables(match, root, facts)
-    remedies = [filled for remedy in rule.remedies if (filled := _remedy(remedy, variables, texts.fill)) is not None]
+    remedies = [filled for remedy in rule.remedies if (filled := _remedy(remedy, variables, texts)) is not None]
     fixed_in = rule.fixed_in or None
     stated = facts.get("vllm_version")
     if fixed_in and stated is not None and texts.compare(str(stated.value), fixed_in) == -1:
@@ -104,7 +106,7 @@ def _diagnosis(rule: Rule, match: Match, root: Failure, facts: Facts, texts: Tex
         rule.references,
         fixed_in,
         runbook,
-        f"diagnose check --from-log {root.source}" if rule.check else None,
+        _check_command(root.source) if rule.check else None,
     )
 
 
@@ -127,13 +129,20 @@ def _variables(match: Match, root: Failure, facts: Facts) -> dict[str, Any]:
     return variables
 
 
-def _remedy(remedy: Remedy, variables: Mapping[str, Any], fill: Fill) -> Remedy | None:
+def _check_command(source: str) -> str:
+    from shlex import quote
+
+    return f"diagnose check --from-log {quote(source)}"
+
+
+def _remedy(remedy: Remedy, variables: Mapping[str, Any], texts: Texts) -> Remedy | None:
     """The step with its texts filled in; a command whose values are missing is dropped, a step without words too."""
-    do = fill(remedy.do, variables)
+    do = texts.fill(remedy.do, variables)
     if do is None or not do.strip():
         return None
-    parts = [fill(text, variables) if text else None for text in (remedy.run, remedy.verify, remedy.why)]
-    return Remedy(do.strip(), *(part.strip() or None if part else None for part in parts))
+    run = (texts.fill_command or texts.fill)(remedy.run, variables) if remedy.run else None
+    others = [texts.fill(text, variables) if text else None for text in (remedy.verify, remedy.why)]
+    return Remedy(do.strip(), *(part.strip() or None if part else None for part in (run, *others)))
 
 
 def _verdict(incidents: Sequence[Incident], *, stopped: bool) -> Verdict:
