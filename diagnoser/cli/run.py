@@ -69,10 +69,10 @@ def _publish(report: Report, settings: Settings, options: dict[str, Any]) -> Non
         except (DiagnoserError, OSError) as error:
             _say(str(error))
     if options["on_crash"]:
-        _call(report, options["on_crash"], settings)
+        call(report, options["on_crash"], settings)
 
 
-def _call(report: Report, command: str, settings: Settings) -> None:
+def call(report: Report, command: str, settings: Settings) -> None:
     """Runs the user's own command with the JSON report on its standard input."""
     import subprocess
 

@@ -90,6 +90,15 @@ class Session:
             self.stream(name, process)
             self.feed(name, text.encode("utf-8", "replace"))
 
+    def restart(self, name: str) -> None:
+        """The stream begins anew: its file was rotated or truncated."""
+        if name not in self.streams:
+            return
+        self._lines(name, self.streams[name].close())
+        self._end(name)
+        self.streams[name] = PushReader(name, skip=self._skip)
+        self.streams[name].notes.append("the file was rotated or truncated while it was followed")
+
     def end(self, name: str, *, tail: bool = False) -> None:
         """The end of a stream; with `tail` its last lines are read even if nothing in them looks like a failure."""
         stream = self.stream(name)

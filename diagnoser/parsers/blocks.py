@@ -77,7 +77,7 @@ class Assembler:
         if self._state not in ("frames", "chain", "process", "group"):
             return False
         last = self._records[-1].body
-        return last[:1] in " \t" or HEADER in last or self._state in ("chain", "process")
+        return last.startswith((" ", "\t")) or HEADER in last or self._state in ("chain", "process")
 
     def close(self) -> list[Block]:
         """Returns what is still open."""
