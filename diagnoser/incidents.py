@@ -103,10 +103,27 @@ def _runs(cases: list[Played], moments: list[Moment]) -> list[_Run]:
 
 def _ordered_stop(run: _Run) -> Moment | None:
     """The order to stop, if the run was still alive when it came."""
-    stop = next((moment for moment in run.moments if moment.kind == "stop"), None)
+    stop = next((moment for moment in run.moments if moment.kind == "stop"), None) or _finished_job(run)
     if stop is None or any(item.terminal and item.failure.order < stop.order for item in run.cases):
         return None
     return stop
+
+
+def _finished_job(run: _Run) -> Moment | None:
+    """The last batch of an offline job, where nothing but the end of its helpers is reported after it."""
+    if any(moment.kind in ("ready", "refused") for moment in run.moments):
+        return None
+    batch = next((moment for moment in reversed(run.moments) if moment.text.startswith("Processed prompts")), None)
+    if batch is None:
+        return None
+    later = [item for item in run.cases if item.failure.order > batch.order and item.loud]
+    helpers = all(
+        item.failure.kind == "message"
+        and item.part in ("wrapper", "symptom")
+        and all(match.confidence == "possible" for match in item.causes)
+        for item in later
+    )
+    return batch if later and helpers else None
 
 
 def _crash(run: _Run, rules: Mapping[str, Rule], *, stopped: bool) -> Incident | None:
@@ -156,7 +173,9 @@ def _silent(run: _Run, rules: Mapping[str, Rule], last: int | None) -> Incident 
         return _incident(Picked(waits[0], [reason]), waits, run, rules, "hang")
     orphans = [item for item in quiet if item not in waits]
     if orphans and not any(moment.kind in ("served", "stop") for moment in _after(orphans[0], run)):
-        reason = "Workers stopped because their parent was gone; nothing ordered that, and no process reports a failure."
+        reason = (
+            "Workers stopped because their parent was gone; nothing ordered that, and no process reports a failure."
+        )
         return _incident(Picked(orphans[0], [reason]), orphans, run, rules, _impact(orphans[0], [], run, rules))
     return None
 
@@ -198,7 +217,7 @@ def _incident(picked: Picked, cases: list[Played], run: _Run, rules: Mapping[str
     also_on: list[Process] = []
     for item in copies:
         speaker = item.failure.speaker
-        if speaker.known and speaker != root.failure.speaker and speaker not in also_on:
+        if speaker.known and not any(_same_writer(speaker, known) for known in (root.failure.speaker, *also_on)):
             also_on.append(speaker)
     if also_on:
         others = "1 other process" if len(also_on) == 1 else f"{len(also_on)} other processes"
@@ -223,6 +242,14 @@ def _incident(picked: Picked, cases: list[Played], run: _Run, rules: Mapping[str
         incomplete,
         _fetch(cases, rules) if incomplete or root.part != "candidate" else (),
     )
+
+
+def _same_writer(one: Process, other: Process) -> bool:
+    """True when both may name one process: a quotation of it may know less of its place than its own lines."""
+    if one.pid is None or other.pid is None:
+        return one == other
+    hosts = {one.host, other.host} - {None}
+    return (one.pid, one.name) == (other.pid, other.name) and len(hosts) < 2
 
 
 def _fetch(cases: list[Played], rules: Mapping[str, Rule]) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ _KINDS: tuple[tuple[MomentKind, tuple[str, ...], re.Pattern[str]], ...] = (
         lazy(r"vLLM (?:API )?server version \d|^[^A-Za-z]*version \d+\.\d[\w.+]*\s*$|^non-default args: "),
     ),
     ("ready", ("startup complete", "Started server"), lazy(r"^Application startup complete|Started server process")),
+    ("ready", ("throughput: ",), lazy(r"^Engine \d+: Avg prompt throughput: |^Avg prompt throughput: ")),
     ("stop", ("shutdown triggered",), lazy(r"\[shutdown\] (?:API server|DPSupervisor): shutdown triggered")),
     ("stop", ("SIGTERM", "SIGINT"), lazy(r"[Rr]eceived (?:signal[= ]?\s?)?SIG(?:TERM|INT)\b")),
     ("stop", ("KeyboardInterrupt",), lazy(r"^KeyboardInterrupt$")),

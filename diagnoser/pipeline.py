@@ -93,6 +93,7 @@ class Pipeline:
         self._hits: dict[Any, list[Any]] = {}
         self._times: dict[int, str] = {}
         self._run = 0
+        self._ready_run = -1
         self._dropped = 0
         self._excess = Excess()
         self._scattered = Scattered()
@@ -180,6 +181,10 @@ class Pipeline:
         if moment.kind in ("served", "refused") and last is not None and last.kind == moment.kind:
             self._moments[-1] = moment if moment.kind == "served" else last
             return
+        if moment.kind == "ready":
+            if self._ready_run == self._run:
+                return
+            self._ready_run = self._run
         self._moments.append(moment)
         self._times[moment.order] = self._intake.time.get(moment.source, "")
 
@@ -302,9 +307,9 @@ def failures_of(text: str, catalogue: Catalogue) -> list[tuple[Failure, list[Mat
     return [(case.failure, list(case.matches)) for case in pipeline.finish().cases]
 
 
-def run(sources: Iterable[Source], catalogue: Catalogue) -> Analysis:
-    """Reads all sources in order and returns what they add up to."""
-    pipeline = Pipeline(catalogue)
+def run(sources: Iterable[Source], catalogue: Catalogue, *, accepts: Accepts | None = None) -> Analysis:
+    """Reads all sources in order and returns what they add up to; failures only of records that are accepted."""
+    pipeline = Pipeline(catalogue, accepts=accepts)
     for source in sources:
         process = source.process
         for raw in source.lines():

@@ -34,7 +34,8 @@ class Streams:
     """Stateful: one instance for all sources of a run."""
 
     def __init__(self) -> None:
-        self._continues: dict[tuple[str, str | None, str | None], StreamKey | None] = {}
+        self._continues: dict[object, StreamKey | None] = {}
+        """The stream that a line without a level continues, by place and, where it is named, by writer."""
 
     def feed(self, record: LogRecord) -> StreamKey:
         """The stream that the record belongs to."""
@@ -47,11 +48,14 @@ class Streams:
             key = StreamKey(record.source, (place[1:], writer), "raw")
             if record.format in _HEADED:
                 self._continues[place] = key if _TRACEBACK in record.body else None
-            return key
+                return key
+            return self._continues.get((place, writer)) or key
         key = StreamKey(record.source, (place[1:], writer or record.format), "log")
         if record.format not in _REPEATING and record.format not in _NATIVE:
             opens = record.level not in _CALM or _TRACEBACK in record.body
-            self._continues[place] = key if opens else None
+            self._continues[place] = self._continues[place, writer] = key if opens else None
+        elif writer is not None:
+            self._continues.pop((place, writer), None)
         return key
 
 
