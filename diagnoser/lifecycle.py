@@ -9,6 +9,7 @@ kill the server. Source of the texts: vLLM 0.8.5 to 0.32, uvicorn, Ray.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from diagnoser.lazy import lazy
@@ -55,13 +56,38 @@ _KINDS: tuple[tuple[MomentKind, tuple[str, ...], re.Pattern[str]], ...] = (
 )
 
 
+_LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
+_MOST_RECORDS = 50
+_QUOTES = ("'", '"', "`", "{", "\u201c")
+"""Behind one of these stands what somebody else wrote: a prompt in a request's line may hold any text."""
+_LONGEST_BEFORE = 300
+"""Characters before the text of a moment: an address, a time, a name."""
+
+
+def _is_quoted(body: str, start: int) -> bool:
+    return start > _LONGEST_BEFORE or any(body.find(quote, 0, start) >= 0 for quote in _QUOTES)
+
+
+def moments_of(records: Sequence[LogRecord], order: int) -> list[Moment]:
+    """The moments that the records of one block mark; `order` is the reading order of the first.
+
+    The text of an error, and a traceback, may quote anything; only Ctrl-C ends a traceback and is a moment.
+    """
+    if records[0].level in _LOUD:
+        return []
+    printed = records[0].level is None and len(records) > 1
+    found = [moment_of(record, order + offset) for offset, record in enumerate(records[:_MOST_RECORDS])]
+    return [moment for moment in found if moment is not None and (moment.kind == "stop" or not printed)]
+
+
 def moment_of(record: LogRecord, order: int) -> Moment | None:
     """The moment that a record marks, or None."""
     body = record.body
     for kind, needles, pattern in _KINDS:
         for needle in needles:
             if needle in body:
-                if pattern.search(body):
+                found = pattern.search(body)
+                if found is not None and not _is_quoted(body, found.start()):
                     return Moment(kind, order, record.source, record.line, record.time, record.process, body[:200])
                 break
     return None

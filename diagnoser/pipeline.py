@@ -17,7 +17,7 @@ from diagnoser.facts import FactReader
 from diagnoser.fingerprints import fingerprint, mask
 from diagnoser.intake import Accepts, Counted, Intake
 from diagnoser.joining import joined
-from diagnoser.lifecycle import Moment, moment_of
+from diagnoser.lifecycle import Moment, moments_of
 from diagnoser.model import (
     Coverage,
     Failure,
@@ -221,13 +221,10 @@ class Pipeline:
 
     def _moments_of(self, block: Block) -> bool:
         """Notes the moments that the block marks; True when it marks one."""
-        marked = False
-        for offset, record in enumerate(block.records[:50]):
-            moment = moment_of(record, block.order + offset)
-            if moment is not None:
-                self._moment(moment)
-                marked = True
-        return marked
+        marked = moments_of(block.records, block.order)
+        for moment in marked:
+            self._moment(moment)
+        return bool(marked)
 
     def _failures_of(self, block: Block, text: str) -> list[object]:
         """Keeps the failures of a block and the log conditions that it satisfies."""
