@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from diagnoser.catalogue.patterns import tree
+from diagnoser.catalogue.patterns import GROUP_AGAIN, tree
 
 TRIAL_BUDGET = 0.05
 """Seconds that a pattern may take on one attack text; sane patterns take well below a millisecond."""
@@ -34,6 +34,83 @@ def danger(pattern: str, length: int = ATTACK_LENGTH) -> str | None:
     if slow is not None:
         return f"takes more than {TRIAL_BUDGET * 1000:.0f} ms on a text of {length} characters such as {slow!r}…"
     return None
+
+
+def simple(pattern: str) -> bool:
+    """Whether a pattern is read alike by both modules and can go on in several ways at one place at most.
+
+    Its time grows with the square of the text at worst.
+    """
+    if not pattern.isascii():
+        return False
+    parsed = tree(pattern)
+    if any(GROUP_AGAIN in name for name in parsed.state.groupdict):
+        return False
+    return _nested(parsed) is None and _open_places(list(_atoms(parsed))) <= 1
+
+
+class _Atom(NamedTuple):
+    """One item of a pattern laid out flat."""
+
+    characters: frozenset[str]
+    repeats: bool
+    surely: bool
+    """True for a character that every match has here."""
+
+
+def _atoms(parsed: Iterable[tuple[Any, Any]], surely: bool = True) -> Iterator[_Atom]:
+    """The items of a pattern in a row; alternatives follow each other, none of them sure."""
+    for op, value in parsed:
+        name = str(op)
+        if name in (*_REPEATS, "POSSESSIVE_REPEAT"):
+            if value[1] > 1:
+                yield _Atom(frozenset(_characters(value[2])), True, False)
+                inner = [atom for atom in _atoms(value[2], False) if atom.repeats]
+                yield from inner
+            else:
+                yield from _atoms(value[2], surely and value[0] == 1)
+        elif name in ("ASSERT", "ASSERT_NOT", "GROUPREF", "GROUPREF_EXISTS"):
+            yield _Atom(frozenset(_ALPHABET), True, False)
+        elif name == "BRANCH":
+            for branch in value[1]:
+                yield from _atoms(branch, False)
+        elif name in ("SUBPATTERN", "ATOMIC_GROUP"):
+            yield from _atoms(next(iter(_parts(name, value))), surely)
+        elif name != "AT":
+            yield _Atom(frozenset(_characters([(op, value)])), False, surely)
+
+
+def _open_places(atoms: Sequence[_Atom]) -> int:
+    """Repetitions that may end at several places because what follows can start with what they repeat.
+
+    A second one counts with each that lets it run again and again over the same text.
+    """
+    count = 0
+    for number, atom in enumerate(atoms):
+        if atom.repeats and _is_open(atom, atoms[number + 1 :]):
+            count += 1 + _runs_again(atom, atoms[number + 1 :])
+    return count
+
+
+def _is_open(atom: _Atom, rest: Sequence[_Atom]) -> bool:
+    for other in rest:
+        if other.characters & atom.characters:
+            return True
+        if other.surely:
+            return False
+    return False
+
+
+def _runs_again(atom: _Atom, rest: Sequence[_Atom]) -> bool:
+    """Whether a later repetition can go over the same text for every end of this one: nothing sure keeps them apart."""
+    for number, other in enumerate(rest):
+        if other.surely and not other.characters & atom.characters:
+            return False
+        between = rest[:number]
+        apart = any(one.surely and not one.characters & other.characters for one in between)
+        if other.repeats and other.characters & atom.characters and not apart:
+            return True
+    return False
 
 
 def _nested(parsed: Iterable[tuple[Any, Any]], around: bool = False) -> str | None:

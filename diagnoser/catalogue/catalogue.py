@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from diagnoser.catalogue import drawers
 from diagnoser.catalogue import index as compact
 from diagnoser.catalogue.index import Head, Test
 from diagnoser.catalogue.matcher import Held, contradicted, holds, ordered
@@ -16,13 +16,14 @@ from diagnoser.catalogue.subjects import (
     Context,
     LogHit,
     RecordHit,
-    literal_in,
-    normalized_places,
     own_text,
     subjects,
 )
 from diagnoser.errors import RuleError, RuleErrors
 from diagnoser.model import Facts, Failure, LogRecord, Match, Rule
+
+MOST_DRAWERS = 4_096
+"""Unpacked drawers that are kept: a log may name exceptions without end."""
 
 
 class Rules(Mapping[str, Rule]):
@@ -53,7 +54,7 @@ class Catalogue:
         self._searcher = Searcher()
         self._prefilters = tuple(Prefilter(shelf.table) for shelf in self._shelves)
         self._heads: tuple[dict[int, Head], ...] = tuple({} for _ in self._shelves)
-        self._candidates: dict[tuple[int, str | None], tuple[tuple[Any, ...], ...]] = {}
+        self._drawers: dict[tuple[int, str | None], drawers.Drawer] = {}
         self._where: dict[str, tuple[int, int]] = {}
         self._hidden: set[tuple[int, int]] = set()
         found = [error for shelf in self._shelves for error in compact.errors(shelf.table)]
@@ -167,18 +168,15 @@ class Catalogue:
         """The conditions of one directory that hold."""
         for subject in subjects(context.failure):
             short = subject.type.rsplit(".", 1)[-1] if subject.type else None
-            kind, message, code = normalize(subject.type or ""), normalize(subject.message), normalize(subject.code)
-            places: str | None = None
+            texts = normalize(subject.message), normalize(subject.code), normalize(subject.type or "")
             untyped = context.failure.quoted and short is None
-            named = self._every_name(shelf) if untyped else self._filed(shelf, short)
-            for rule, index, *needles in (*named, *self._filed(shelf, None)):
-                texts = (kind, message, code)
-                if not all(map(literal_in, needles, texts)):
-                    continue
-                if needles[3]:
-                    places = normalized_places(subject) if places is None else places
-                    if not literal_in(needles[3], places):
-                        continue
+            names = list(self._shelves[shelf].table.types) if untyped else [short] if short else []
+            likely = (
+                pair
+                for name in (*names, None)
+                for pair in drawers.likely(self._drawer(shelf, name), *texts, subject.normalized_places)
+            )
+            for rule, index in dict.fromkeys(likely):
                 head = self._applying(shelf, rule, context.facts)
                 held = head and holds(head, index, Test(*head.conditions[index]), subject, context)
                 if head and held:
@@ -197,19 +195,16 @@ class Catalogue:
                 if held:
                     yield head, held, None
 
-    def _filed(self, shelf: int, name: str | None) -> tuple[tuple[Any, ...], ...]:
+    def _drawer(self, shelf: int, name: str | None) -> drawers.Drawer:
         """The candidates filed under an exception's name, or (None) under no name."""
-        found = self._candidates.get((shelf, name))
+        found = self._drawers.get((shelf, name))
         if found is None:
             index = self._shelves[shelf].table
             packed = index.generic if name is None else index.types.get(name)
-            found = self._candidates[shelf, name] = compact.candidates(packed) if packed else ()
+            found = drawers.unpack(packed) if packed else drawers.Drawer()
+            if len(self._drawers) < MOST_DRAWERS:
+                self._drawers[shelf, name] = found
         return found
-
-    def _every_name(self, shelf: int) -> tuple[tuple[Any, ...], ...]:
-        """The candidates filed under any name, for an error whose type its wrapper did not quote."""
-        names = self._shelves[shelf].table.types
-        return tuple(dict.fromkeys(candidate for name in names for candidate in self._filed(shelf, name)))
 
     def _applying(self, shelf: int, rule: int, facts: Facts) -> Head | None:
         """A rule's head, unless the rule is hidden or the log states a version that it does not apply to."""

@@ -90,8 +90,14 @@ def escape(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """A code span, with as many backticks as it takes."""
+    """A code span, with as many backticks as it takes.
+
+    As an element where `<!` stands in it (a negative look-behind): MkDocs 1.6 reads that as a declaration of HTML,
+    inside code spans too, and fails.
+    """
     cleaned = _CONTROL.sub("", text).replace("\n", " ")
+    if "<!" in cleaned:
+        return f"<code>{_SPECIAL.sub(lambda found: f'&#{ord(found[0])};', cleaned)}</code>"
     ticks = "`" * (max(map(len, re.findall(r"`+", cleaned)), default=0) + 1)
     space = " " if cleaned.startswith("`") or cleaned.endswith("`") else ""
     return f"{ticks}{space}{cleaned}{space}{ticks}"

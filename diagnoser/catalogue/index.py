@@ -15,7 +15,7 @@ from diagnoser.catalogue.search import Pattern
 from diagnoser.errors import RuleError
 from diagnoser.model import Condition, Confidence, Reference, Remedy, Rule, Sample
 
-FORMAT = 2
+FORMAT = 4
 """Raise it whenever the compact form changes."""
 GRAM = 4
 """Characters of the text pieces by which literals are found."""
@@ -31,9 +31,9 @@ class Index(NamedTuple):
     heads: tuple[bytes, ...]
     """Per rule: a packed `Head`."""
     types: dict[str, bytes]
-    """Exception name without module: packed `Candidate`s."""
+    """Exception name without module: a packed `Drawer`."""
     generic: bytes
-    """Packed `Candidate`s of conditions that name no exception, or not by a few names."""
+    """The packed `Drawer` of conditions that name no exception, or not by a few names."""
     log_entries: tuple[tuple[int, int], ...]
     """Per log pattern: rule number and condition index; the index of a `not` is written as -1 - index."""
     log_literals: tuple[str, ...]
@@ -68,7 +68,7 @@ class Test(NamedTuple):
     confidence: Confidence
     names: tuple[str, ...] | None
     """The exception names, where the pattern comes down to a few."""
-    exception: str | None
+    exception: Pattern | None
     message: Pattern | None
     code: Pattern | None
     frame: Pattern | None
@@ -90,17 +90,6 @@ class Test(NamedTuple):
         return self.log is not None and not any(others)
 
 
-class Candidate(NamedTuple):
-    """A condition that a failure may meet, and what its texts must contain for that (one of each, if any)."""
-
-    rule: int
-    condition: int
-    type: tuple[str, ...]
-    message: tuple[str, ...]
-    code: tuple[str, ...]
-    frame: tuple[str, ...]
-
-
 def dump(index: Index) -> bytes:
     """The open part as bytes."""
     return marshal.dumps(tuple(index), MARSHAL_VERSION)
@@ -117,12 +106,6 @@ def restore(packed: bytes) -> Index:
 def head(packed: bytes) -> Head:
     """One head from its bytes."""
     return Head(*marshal.loads(packed))
-
-
-def candidates(packed: bytes) -> tuple[tuple[Any, ...], ...]:
-    """Candidates as plain tuples, in the order of `Candidate`."""
-    found: tuple[tuple[Any, ...], ...] = marshal.loads(packed)
-    return found
 
 
 def errors(index: Index) -> tuple[RuleError, ...]:

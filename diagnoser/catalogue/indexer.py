@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import marshal
 from binascii import crc32
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from diagnoser.catalogue import patterns
-from diagnoser.catalogue.index import GRAM, MARSHAL_VERSION, Candidate, Head, Index, Test
+from diagnoser.catalogue.backtracking import simple
+from diagnoser.catalogue.drawers import Candidate, filed, pack
+from diagnoser.catalogue.index import GRAM, MARSHAL_VERSION, Head, Index, Test
 from diagnoser.catalogue.loader import Loaded
 from diagnoser.catalogue.rule import PATTERN_KEYS, SUBJECT_KEYS
 from diagnoser.catalogue.search import Pattern
@@ -42,8 +44,8 @@ def build(loaded: Loaded) -> tuple[Index, bytes]:
         digest=loaded.digest,
         ids=tuple(rule.id for rule in loaded.rules),
         heads=tuple(heads),
-        types={name: _pack(found) for name, found in types.items()},
-        generic=_pack(generic),
+        types={name: pack(filed(found), MARSHAL_VERSION) for name, found in types.items()},
+        generic=pack(filed(generic), MARSHAL_VERSION),
         log_entries=entries,
         log_literals=literals,
         log_owners=tuple(tuple(owners[literal]) for literal in literals),
@@ -61,10 +63,6 @@ def _plain(value: Any) -> Any:
     return tuple(_plain(entry) for entry in value) if isinstance(value, tuple) else value
 
 
-def _pack(found: Iterable[Candidate]) -> bytes:
-    return marshal.dumps(tuple(tuple(candidate) for candidate in found), MARSHAL_VERSION)
-
-
 def _test(condition: Condition) -> Test:
     """A condition with what can be worked out beforehand."""
     names = patterns.alternatives(condition.exception) if condition.exception else None
@@ -73,7 +71,7 @@ def _test(condition: Condition) -> Test:
     return Test(
         condition.confidence,
         names,
-        condition.exception,
+        ("", condition.exception) if condition.exception and simple(condition.exception) else condition.exception,
         _pattern(condition.message),
         _pattern(condition.code),
         _pattern(condition.frame),
@@ -88,8 +86,10 @@ def _test(condition: Condition) -> Test:
 
 
 def _pattern(pattern: str | None) -> Pattern | None:
-    """The literals that a pattern comes down to, or the pattern itself."""
-    return (patterns.plain(pattern) or pattern) if pattern else None
+    """The literals that a pattern comes down to, a simple pattern, or the pattern itself."""
+    if not pattern:
+        return None
+    return patterns.plain(pattern) or (("", pattern) if simple(pattern) else pattern)
 
 
 def _candidates(number: int, conditions: Sequence[Condition]) -> Iterator[tuple[Candidate, tuple[str, ...] | None]]:
@@ -107,7 +107,7 @@ def _candidates(number: int, conditions: Sequence[Condition]) -> Iterator[tuple[
         )
         by_type = patterns.required(exception) if exception and names is None else ()
         short = tuple(dict.fromkeys(name.rsplit(".", 1)[-1] for name in names)) if names is not None else None
-        yield Candidate(number, index, by_type, needles[0], needles[1], frame), short
+        yield Candidate(number, index, needles[0], needles[1], frame, by_type), short
 
 
 def _log_patterns(

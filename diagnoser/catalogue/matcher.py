@@ -123,8 +123,8 @@ def _subject_holds(
     if test.exception is not None:
         if not type_holds(test, subject.type, context.searcher, quoted=failure.quoted):
             return False
-        found = context.searcher.full(test.exception, subject.type or "") if "(?P<" in test.exception else None
-        _take(captures, found)
+        if "(?P<" in (test.exception if isinstance(test.exception, str) else test.exception[1]):
+            _take(captures, context.searcher.full(test.exception, subject.type or ""))
     steps: tuple[tuple[Pattern | None, Callable[[], Iterable[tuple[str, Frame | None]]]], ...] = (
         (test.message, lambda: ((subject.message, None),)),
         (test.code, lambda: ((subject.code, subject.frames[-1]),) if subject.code else ()),

@@ -24,7 +24,8 @@ LARGEST_CLASS = 4
 """Characters of a class such as `[345]` that is taken for alternatives."""
 
 _GROUP = re.compile(r"((?<!\\)(?:\\\\)*)\(\?P<(\w+)>")
-_AGAIN = "__again"
+GROUP_AGAIN = "__again"
+"""Marks the repeated names of groups in the stdlib's parse tree."""
 _NOT_PORTABLE = re.compile(r"(?<!\\)(?:\\\\)*\{(?!\d*,?\d*\})")
 
 
@@ -57,7 +58,7 @@ def _distinct_groups(pattern: str) -> str:
 
     def numbered(found: re.Match[str]) -> str:
         seen[found[2]] = number = seen.get(found[2], 0) + 1
-        return found[0] if number == 1 else f"{found[1]}(?P<{found[2]}{_AGAIN}{number}>"
+        return found[0] if number == 1 else f"{found[1]}(?P<{found[2]}{GROUP_AGAIN}{number}>"
 
     return _GROUP.sub(numbered, pattern)
 
@@ -133,13 +134,13 @@ def plain(pattern: str) -> tuple[str, ...] | None:
 
 def group_names(pattern: str) -> tuple[str, ...]:
     """Names of the capturing groups."""
-    return tuple(dict.fromkeys(name.split(_AGAIN)[0] for name in tree(pattern).state.groupdict))
+    return tuple(dict.fromkeys(name.split(GROUP_AGAIN)[0] for name in tree(pattern).state.groupdict))
 
 
 def certain_groups(pattern: str) -> frozenset[str]:
     """Names of the groups that take part in every match."""
     parsed = tree(pattern)
-    names = {number: name.split(_AGAIN)[0] for name, number in parsed.state.groupdict.items()}
+    names = {number: name.split(GROUP_AGAIN)[0] for name, number in parsed.state.groupdict.items()}
     return frozenset(_taking_part(parsed, names))
 
 

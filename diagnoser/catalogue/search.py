@@ -5,6 +5,7 @@ A pattern that comes down to plain literals is looked up as text, without a regu
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any, NamedTuple
 
 BUDGET = 0.2
@@ -15,8 +16,15 @@ LONGEST_TEXT = 1 << 18
 """Characters of a text that are searched; messages beyond it are cut in the middle."""
 
 
+QUICK_TEXT = 2_048
+"""Characters of a text on which a simple pattern can't take long, whatever the text is."""
+
 Pattern = str | tuple[str, ...]
-"""A regular expression, or the literals that searching for it comes down to."""
+"""A regular expression; the literals that searching for it comes down to; or an empty text and a simple expression.
+
+A simple expression never has more than one place at a time where it could go on in several ways. On short texts it runs
+in the stdlib's engine, which knows no time limit but need not be loaded.
+"""
 
 _CASE_TWINS = str.maketrans({"\u212a": "k", "\u017f": "s", "\u0130": "i", "\u0131": "i"})
 """Letters beyond ASCII that match an ASCII letter when case is ignored."""
@@ -39,7 +47,9 @@ class Searcher:
     """Compiled patterns and what went wrong with them."""
 
     def __init__(self) -> None:
-        self._compiled: dict[tuple[str, bool], Any] = {}
+        self._compiled: dict[str, Any] = {}
+        self._quick: dict[str, Any] = {}
+        self._slow: dict[str, int] = {}
         self.timeouts: dict[str, int] = {}
         """Patterns that ran out of time, with how often."""
 
@@ -47,18 +57,38 @@ class Searcher:
         """The first place where a pattern holds."""
         if len(text) > LONGEST_TEXT:
             text = text[: LONGEST_TEXT // 2] + "\n" + text[-LONGEST_TEXT // 2 :]
-        return _find(pattern, text) if isinstance(pattern, tuple) else self._run(pattern, text, full=False)
+        if isinstance(pattern, tuple):
+            return self._simple(pattern[1], text, full=False) if pattern[0] == "" else _find(pattern, text)
+        return self._bounded(pattern, text, full=False)
 
-    def full(self, pattern: str, text: str) -> Hit | None:
+    def full(self, pattern: Pattern, text: str) -> Hit | None:
         """A match of the whole text."""
-        return self._run(pattern, text, full=True)
+        if isinstance(pattern, tuple):
+            return self._simple(pattern[1], text, full=True)
+        return self._bounded(pattern, text, full=True)
 
-    def _run(self, pattern: str, text: str, *, full: bool) -> Hit | None:
-        compiled = self._compiled.get((pattern, full))
+    def _simple(self, pattern: str, text: str, *, full: bool) -> Hit | None:
+        """A simple pattern, in the engine that is there already."""
+        if len(text) > QUICK_TEXT or self._slow.get(pattern, 0) >= MOST_TIMEOUTS:
+            return self._bounded(pattern, text, full=full)
+        compiled = self._quick.get(pattern)
+        if compiled is None:
+            import re
+
+            compiled = self._quick[pattern] = re.compile(pattern)
+        start = perf_counter()
+        found = compiled.fullmatch(text) if full else compiled.search(text)
+        if perf_counter() - start > BUDGET:
+            self._slow[pattern] = self._slow.get(pattern, 0) + 1
+        return _hit(found)
+
+    def _bounded(self, pattern: str, text: str, *, full: bool) -> Hit | None:
+        """Any pattern, with a limit on its time."""
+        compiled = self._compiled.get(pattern)
         if compiled is None:
             import regex
 
-            compiled = self._compiled[pattern, full] = regex.compile(pattern, regex.V0)
+            compiled = self._compiled[pattern] = regex.compile(pattern, regex.V0)
         if self.timeouts.get(pattern, 0) >= MOST_TIMEOUTS:
             return None
         try:
@@ -66,11 +96,15 @@ class Searcher:
         except TimeoutError:
             self.timeouts[pattern] = self.timeouts.get(pattern, 0) + 1
             return None
-        if found is None:
-            return None
-        groups = found.groupdict() if compiled.groups else {}
-        named = tuple((name, value) for name, value in groups.items() if value is not None)
-        return Hit(found.start(), found.end(), named)
+        return _hit(found)
+
+
+def _hit(found: Any) -> Hit | None:
+    """Either engine's match in our form."""
+    if found is None:
+        return None
+    named = tuple((name, value) for name, value in found.groupdict().items() if value is not None)
+    return Hit(found.start(), found.end(), named)
 
 
 def _find(literals: tuple[str, ...], text: str) -> Hit | None:

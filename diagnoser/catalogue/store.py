@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import stat
 from binascii import crc32
 from typing import NamedTuple
 
@@ -119,27 +120,36 @@ def _cache_directory() -> str | None:
 
 
 def _key(directory: str, *, installed: bool) -> bytes:
-    """What a cache must have been built from to be valid: the version and every file with its size and time."""
-    parts: list[tuple[str, int, int]] = []
+    """What a cache must have been built from to be valid: the version, and per folder the times and sizes in it."""
+    parts: list[tuple[str, int, int, int]] = []
     _list(directory, parts, folders_only=installed)
     return marshal.dumps((FORMAT, __version__, directory, tuple(sorted(parts))), 4)
 
 
-def _list(directory: str, parts: list[tuple[str, int, int]], *, folders_only: bool) -> None:
-    """Adds what lies below a directory; a folder that can't be read is left to the loader, which says so."""
+def _list(directory: str, parts: list[tuple[str, int, int, int]], *, folders_only: bool) -> None:
+    """Adds the folders below a directory; one that can't be read is left to the loader, which says so.
+
+    A file that comes, goes or is renamed changes its folder's time; one that is written to changes the sum of times.
+    """
+    times = sizes = 0
     try:
         status = os.stat(directory)
-        parts.append((directory, status.st_mtime_ns, 0))
+        own = status.st_mtime_ns
+        if not stat.S_ISDIR(status.st_mode):
+            parts.append((directory, own, 0, status.st_size))
+            return
         with os.scandir(directory) as entries:
             for entry in entries:
-                if entry.is_dir():
-                    if entry.name[0] not in "._":
-                        _list(entry.path, parts, folders_only=folders_only)
-                elif not folders_only and entry.name.endswith(".toml"):
-                    status = entry.stat()
-                    parts.append((entry.name, status.st_mtime_ns, status.st_size))
+                if entry.name.endswith(".toml"):
+                    if not folders_only:
+                        status = entry.stat()
+                        times += status.st_mtime_ns
+                        sizes += status.st_size
+                elif entry.is_dir() and entry.name[0] not in "._":
+                    _list(entry.path, parts, folders_only=folders_only)
     except OSError:
         return
+    parts.append((directory, own, times, sizes))
 
 
 def _read(path: str, key: bytes, directory: str, *, owned: bool = True) -> Shelf | None:

@@ -53,6 +53,10 @@ class Subject(NamedTuple):
                 seen.setdefault(f"{path}:{frame.function or ''}", frame)
         return tuple(seen.items())
 
+    def normalized_places(self) -> str:
+        """All places in the form that literals are looked up in."""
+        return normalize("\n".join(place for place, _ in self.places()))
+
 
 class Context(NamedTuple):
     """What a failure is matched against beside itself."""
@@ -82,16 +86,6 @@ def own_text(failure: Failure, record_text: str) -> str:
     if record_text:
         return record_text
     return failure.header if failure.exceptions else "\n".join(part for part in (failure.header, failure.text) if part)
-
-
-def literal_in(clause: tuple[str, ...], text: str) -> bool:
-    """Whether a normalized text holds one of the literals; no literals ask for nothing."""
-    return not clause or any(literal in text for literal in clause)
-
-
-def normalized_places(subject: Subject) -> str:
-    """All places of a subject in the form that literals are looked up in."""
-    return normalize("\n".join(place for place, _ in subject.places()))
 
 
 def _both_ends(frames: tuple[Frame, ...]) -> Iterable[Frame]:

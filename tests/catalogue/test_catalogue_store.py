@@ -73,6 +73,14 @@ def test_a_changed_added_or_removed_file_is_seen(rules: Path) -> None:
     assert set(load(rules).rules) == {"b"}
 
 
+def test_a_single_file_may_stand_for_a_folder(rules: Path) -> None:
+    path = rules / "a.toml"
+    assert Catalogue.load([str(path)], builtin=False).rules["a"].title == "first"
+
+    path.write_text(RULE.format("a", "other"))
+    assert Catalogue.load([str(path)], builtin=False).rules["a"].title == "other"
+
+
 def test_the_cache_belongs_to_its_user_alone(rules: Path) -> None:
     load(rules)
     path = cache_file(rules)
