@@ -1,6 +1,6 @@
 """Runs the scorer that lies beside the lab logs and holds its result to a floor that may only rise.
 
-    python .ci/score.py ../shared/lab
+python .ci/score.py ../shared/lab
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def main() -> None:
 
 def page() -> str:
     """The page as roff."""
-    context = _context(cli, "diagnose")
+    context = context_of(cli, "diagnose")
     lines = [
         f'.TH DIAGNOSE 1 "" "diagnoser {__version__}" "User Commands"',
         ".SH NAME",
@@ -56,20 +56,19 @@ def page() -> str:
         ".PP",
         *_paragraphs(log.help),
         ".SH OPTIONS",
-        *_entries(_options(log, context)),
-        *_entries(_options(cli, context)),
+        *_entries(options(log, context)),
+        *_entries(options(cli, context)),
         ".SH COMMANDS",
     ]
-    for name, command, inner in _commands(cli, context):
-        arguments = " ".join(command.collect_usage_pieces(inner))
-        lines += [f".SS {_escape(f'diagnose {name} {arguments}')}", *_paragraphs(command.help)]
-        lines += _entries(_options(command, inner))
+    for name, command, inner in commands(cli, context):
+        lines += [f".SS {_escape(command_line_of(name, command, inner))}", *_paragraphs(command.help)]
+        lines += _entries(options(command, inner))
     for title, entries in (("EXIT STATUS", EXIT_STATUS), ("ENVIRONMENT", ENVIRONMENT), ("FILES", FILES)):
         lines += [f".SH {title}", *_entries(list(entries))]
     return "\n".join(lines) + "\n"
 
 
-def _commands(
+def commands(
     group: click.Group, context: click.Context, above: str = ""
 ) -> Iterator[tuple[str, click.Command, click.Context]]:
     """Every command below a group with its full name, in the order of the names."""
@@ -77,17 +76,23 @@ def _commands(
         command = group.get_command(context, name)
         if command is None or command.hidden:
             continue
-        inner = _context(command, name, context)
+        inner = context_of(command, name, context)
         yield f"{above}{name}", command, inner
         if isinstance(command, click.Group):
-            yield from _commands(command, inner, f"{above}{name} ")
+            yield from commands(command, inner, f"{above}{name} ")
 
 
-def _context(command: click.Command, name: str, parent: click.Context | None = None) -> click.Context:
+def command_line_of(name: str, command: click.Command, context: click.Context) -> str:
+    """How a command is called."""
+    return " ".join(["diagnose", name, *filter(None, command.collect_usage_pieces(context))])
+
+
+def context_of(command: click.Command, name: str, parent: click.Context | None = None) -> click.Context:
+    """What click needs to know to tell the help of a command."""
     return click.Context(command, parent=parent, info_name=name, **command.context_settings)
 
 
-def _options(command: click.Command, context: click.Context) -> Entries:
+def options(command: click.Command, context: click.Context) -> Entries:
     """Names and help of the options, but for `--help`, which all commands have."""
     options = [option for option in command.params if isinstance(option, click.Option)]
     records = (option.get_help_record(context) for option in options)

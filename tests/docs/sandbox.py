@@ -35,6 +35,7 @@ LOGS = (
 """Files that pages speak of; each holds the sample log."""
 _INSTALLS = '#!/usr/bin/env bash\ncase "$*" in "-m venv"*|"-m pytest"*|"-m pip"*) exit 0 ;; esac\nexec {} "$@"\n'
 _FAILED = 'set -uo pipefail; set -E; trap \'echo "$? $LINENO $BASH_COMMAND" >> "$FAILURES"\' ERR\n'
+_COMPLAINTS = ("diagnose: ", "Usage: ", "bash: ", "Traceback ")
 WRONG = {2, 126, 127}
 """Statuses of a command that was called wrongly or does not exist."""
 
@@ -49,12 +50,15 @@ class Outcome(NamedTuple):
 
 def make(folder: Path) -> Path:
     """Fills an empty folder and returns it."""
-    for name in ("samples", "rules"):
-        (folder / name).symlink_to(ROOT / name)
+    for name in ("samples", "rules", "docs"):
+        shutil.copytree(ROOT / name, folder / name)
     for name in LOGS:
         shutil.copy(LOG, folder / name)
     (folder / "logs").mkdir()
     shutil.copy(LOG, folder / "logs" / "worker.log")
+    (folder / ".ci").mkdir()
+    for name in ("run", "wheel"):
+        _executable(folder / ".ci" / name, "#!/bin/sh\n")
     for place in (folder / "bin", folder / ".venv" / "bin"):
         place.mkdir(parents=True)
         (place / "diagnose").symlink_to(BIN / "diagnose")
@@ -62,7 +66,7 @@ def make(folder: Path) -> Path:
             _executable(place / name, (Path(__file__).parent / "stand_in.sh").read_text())
         for name in ("python", "python3"):
             _executable(place / name, _INSTALLS.format(sys.executable))
-        for name in ("pip", "pytest"):
+        for name in ("mypy", "pip", "pytest", "ruff"):
             _executable(place / name, "#!/bin/sh\n")
     return folder
 
@@ -86,7 +90,7 @@ def run(script: str, folder: Path) -> Outcome:
     )  # fmt: skip
     lines = failures.read_text().split("\n")
     wrong = [line for line in lines if (found := re.match(r"\d+", line)) and int(found[0]) in WRONG]
-    wrong += [line for line in done.stderr.split("\n") if line.startswith(("diagnose: ", "Usage: ", "bash: "))]
+    wrong += [line for line in done.stderr.split("\n") if line.startswith(_COMPLAINTS)]
     return Outcome(done.stdout, done.stderr, wrong)
 
 
