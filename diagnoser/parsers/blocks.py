@@ -63,6 +63,8 @@ class Assembler:
         self._state = ""
         self._blanks: list[LogRecord] = []
         self._loose = 0
+        self._adjacent = True
+        """False for a line of unknown writer that other lines part from the block: it may be anybody's."""
         self._dump: Shape | None = None
 
     def feed(self, record: LogRecord, order: int) -> list[Block]:
@@ -112,6 +114,7 @@ class Assembler:
 
     def _feed_text(self, record: LogRecord, order: int) -> list[Block]:
         body = record.body
+        self._adjacent = bool(self._records) and (record.process.known or record.line <= self._records[-1].line + 1)
         if self._records and self._takes(body):
             self._records.extend(self._blanks)
             self._blanks = []
@@ -200,7 +203,13 @@ class Assembler:
             return True
         if self._blanks and not self._loose:
             return False
-        if self._loose and not self._blanks and not _PROCESS_LINE.match(body) and dump_of(body) is None:
+        if (
+            self._loose
+            and self._adjacent
+            and not self._blanks
+            and not _PROCESS_LINE.match(body)
+            and dump_of(body) is None
+        ):
             self._loose -= 1
             return not body.startswith(("[rank", "Traceback"))
         return False

@@ -82,13 +82,25 @@ def parse(lines: Sequence[Line]) -> list[Chain]:
 
 
 def parse_headless(lines: Sequence[Line]) -> list[Chain]:
-    """A traceback whose head is missing: frames first, then an exception line."""
-    if not any(FRAME.match(line.body) for line in lines[:8]):
+    """A traceback whose head is missing: frames first, or the source line of a frame, then an exception line."""
+    start = _first_after_code(lines)
+    if start is None:
         return []
+    lines = lines[start:]
     found = _one([Line(HEADER + ":", lines[0].number), *lines], 0, len(lines) + 1)
     if not found or not (found[-1].type or found[-1].frames):
         return []
     return [Chain("", tuple(found), lines[0].number, lines[-1].number)]
+
+
+def _first_after_code(lines: Sequence[Line]) -> int | None:
+    """Where a frame or an exception line stands that follows nothing but source text; None without one."""
+    for index, line in enumerate(lines[:8]):
+        if FRAME.match(line.body):
+            return index
+        if line.body.strip() and line.body[:1] not in " \t":
+            return index if index and is_exception_line(line.body.strip()) else None
+    return None
 
 
 def _unfold(lines: Sequence[Line]) -> list[Line]:
