@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from .limits import Settings
 
+NUMBERS = 64
+"""More than there are triggers."""
 _LINE_ENDS = (b"\n", b"\r", b"\0")
 
 
@@ -30,8 +32,8 @@ class Window(NamedTuple):
     """Place in the log of index 0 (negative at the beginning of the log)."""
     strong: Sequence[int] = ()
     """Indices just behind the strong triggers that end in the new bytes, ascending."""
-    weak: Sequence[tuple[int, int]] = ()
-    """The same for the weak ones, each with its number."""
+    weak: Sequence[int] = ()
+    """The same for the weak ones, each times `NUMBERS` plus the number of the trigger."""
 
 
 class Skipper:
@@ -105,7 +107,8 @@ class Skipper:
     def _weak_marks(self, window: Window) -> list[int]:
         """Ends of the weak triggers on the first lines that hold each of them."""
         marks: list[int] = []
-        for end, number in window.weak:
+        for code in window.weak:
+            end, number = divmod(code, NUMBERS)
             lines = self._weak_lines.setdefault(number, [])
             if len(lines) < self._settings.weak_lines:
                 line = self._line_start(window, end - 1)

@@ -11,9 +11,12 @@ which texts share one of its 16 buckets follows from the order, and a bad order 
 from __future__ import annotations
 
 import os
+from array import array
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+
+from .skipping import NUMBERS
 
 # fmt: off
 LITERALS: tuple[bytes, ...] = (
@@ -36,10 +39,12 @@ LONGEST = max(map(len, LITERALS))
 _ONE_SEARCH = 64
 _NARROW_SEARCH = 32
 
-_SEARCHED_AT_ONCE = 256 * 1024  # a flood has as many hits as it can in this many bytes, each takes 150 bytes
+_SEARCHED_AT_ONCE = 256 * 1024
+_SEARCHED_IN_FLOODS = 32 * 1024  # with a hit every five bytes, each of which takes 150 bytes while it is looked at
+_FLOOD = 4096
 
-Hits = tuple[list[int], list[tuple[int, int]]]
-"""Where each strong trigger ends, and where each weak one does with its number; both ascending."""
+Hits = tuple[Sequence[int], Sequence[int]]
+"""Where each strong trigger ends, and where each weak one does, times `NUMBERS`, plus its number; both ascending."""
 Finder = Callable[[memoryview, int, int], Hits]
 """Called with a buffer, the index to begin at, and the index of the first new byte: what ends before it is left out."""
 
@@ -59,24 +64,22 @@ def finder(literals: tuple[bytes, ...] = LITERALS) -> Finder:
     is_strong = [literal not in WEAK for literal in literals]
 
     def find(view: memoryview, begin: int, new: int) -> Hits:
-        strong: list[int] = []
-        weak: list[tuple[int, int]] = []
+        strong, weak = array("q"), array("q")  # a flood has hundreds of thousands in one window
+        size = _SEARCHED_AT_ONCE
         while begin < len(view):
-            stop = min(begin + _SEARCHED_AT_ONCE, len(view))
+            stop = min(begin + size, len(view))
             for first, search in searches:
                 if found := search(view[begin:stop]):
+                    size = _SEARCHED_AT_ONCE if len(found) < _FLOOD else _SEARCHED_IN_FLOODS
                     kinds = is_strong[first:]
                     ends = [end + begin for number, _, end in found if kinds[number]]
-                    strong += ends[bisect_right(ends, new) :]
+                    strong.extend(ends[bisect_right(ends, new) :])
                     if len(ends) < len(found):
-                        hits = [(end + begin, number + first) for number, _, end in found if not kinds[number]]
-                        weak += [hit for hit in hits if hit[0] > new]
+                        codes = ((end + begin) * NUMBERS + number for number, _, end in found if not kinds[number])
+                        weak.extend(code + first for code in codes if code >= (new + 1) * NUMBERS)
             new = stop
             begin = stop if stop == len(view) else stop - LONGEST + 1
-        if len(searches) > 1:
-            strong.sort()
-            weak.sort()
-        return strong, weak
+        return (strong, weak) if len(searches) == 1 else (sorted(strong), sorted(weak))
 
     return find
 
@@ -95,8 +98,7 @@ def _plain_finder(literals: tuple[bytes, ...]) -> Finder:
 
     def find(view: memoryview, begin: int, new: int) -> Hits:
         ends = [(found.end(), weak.get(found[0])) for found in search(view, begin) if found.end() > new]
-        return [end for end, number in ends if number is None], [
-            (end, number) for end, number in ends if number is not None
-        ]
+        strong = [end for end, number in ends if number is None]
+        return strong, [end * NUMBERS + number for end, number in ends if number is not None]
 
     return find

@@ -152,7 +152,7 @@ def without_coverage(report: Report) -> object:
         report.verdict,
         report.facts,
         [
-            incident._replace(timeline=(), reasons=(), root=incident.root._replace(order=0))
+            incident._replace(timeline=(), reasons=(), root=incident.root._replace(order=0, last=None))
             for incident in report.incidents
         ],
     )
