@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
@@ -13,7 +14,7 @@ from diagnoser.preflight.model_config import ModelConfig
 from diagnoser.preflight.moe_config import MoEModelConfig
 
 Engine = Literal["vllm", "generic"]
-NO_MODEL = "the model's config.json (--model-config FILE|DIR, or a model folder that exists here)"
+NO_MODEL = "the model's config.json (--model-config)"
 
 
 class StoreFile(NamedTuple):
@@ -56,26 +57,39 @@ class Pair(NamedTuple):
 PairCheck = Callable[[Pair], Iterable[Finding]]
 
 
+LONGEST_COMMAND = 14
+"""Options that a suggested command repeats; a launch line with more is shown with its parallel sizes only."""
+_SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "enable_expert_parallel")
+_SECRET = ("api_key", "hf_token")
+
+
 def command(case: Case, **changes: object) -> str | None:
-    """The launch command with some options changed; None when the model is not known."""
+    """The launch command with some options changed, None taking one out; None when the model is not known."""
     deployment = case.deployment
     if not deployment.model:
         return None
-    words = ["vllm", "serve", deployment.model]
-    options: dict[str, object] = {}
-    for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
-        if deployment.whole(name, 1) > 1:
-            options[name] = deployment.whole(name, 1)
-    if deployment.expert_parallel:
-        options["enable_expert_parallel"] = True
+    options: dict[str, object] = {name: value for name, value in deployment.options.items() if name not in _SECRET}
+    if deployment.log is not None or len(options) > LONGEST_COMMAND:
+        options = {name: options[name] for name in _SIZES if options.get(name) not in (None, False, 1)}
     options.update(changes)
+    words = ["vllm", "serve", deployment.model]
     for name, value in options.items():
-        option = f"--{name.replace('_', '-')}"
-        if value is True:
-            words.append(option)
-        elif value is not False and value is not None:
-            words += [option, str(value)]
-    return " ".join(shlex.quote(word) for word in words)
+        words += option_words(name, value)
+    return shlex.join(words)
+
+
+def option_words(name: str, value: object) -> list[str]:
+    """An option as words of a launch line; none for an option that is taken out."""
+    option = f"--{name.replace('_', '-')}"
+    if value is None:
+        return []
+    if isinstance(value, bool):
+        return [option if value else f"--no-{option[2:]}"]
+    if isinstance(value, list):
+        return [option, *map(str, value)]
+    if isinstance(value, float):
+        return [option, f"{value:g}"]
+    return [option, json.dumps(value) if isinstance(value, dict) else str(value)]
 
 
 def step(case: Case, do: str, **changes: object) -> Remedy:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from diagnoser.model import Report
+
 Platform = Literal["cuda", "rocm", "cpu", "xpu", "npu", "tpu"]
 PLATFORMS: tuple[Platform, ...] = ("cuda", "rocm", "cpu", "xpu", "npu", "tpu")
 
@@ -61,6 +63,8 @@ class Deployment(NamedTuple):
     """Bytes of one accelerator."""
     container: Container | None = None
     entrypoint: str = "vllm serve"
+    log: Report | None = None
+    """The report of the log that states this deployment."""
 
     def whole(self, name: str, default: int) -> int:
         """A whole number; the default where it was not stated or is unusable."""

@@ -265,7 +265,6 @@ class _Surroundings:
     def case(self, deployment: Deployment) -> Case:
         """The case of a deployment: its environment, its model, its Mooncake settings, and this machine."""
         deployment = self._completed(deployment)
-        log = getattr(deployment.options, "report", None)
         model, problem = self._model(deployment)
         if model is not None:
             model = model.overridden(deployment.table("hf_overrides"))
@@ -281,7 +280,7 @@ class _Surroundings:
             "vllm" if loader == "vllm" else "mooncake" if loader == "mooncake" else None,
             host,
             "generic" if self.request.text("engine") == "generic" else "vllm",
-            log,
+            deployment.log,
         )
 
     def _completed(self, deployment: Deployment) -> Deployment:

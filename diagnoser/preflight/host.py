@@ -103,23 +103,42 @@ def read_host(environment: Mapping[str, str]) -> Host:
         memory=_memory(),
         numa_nodes=_numa(),
         rdma_devices=_rdma(),
-        mooncake_importable=_has_module("mooncake"),
+        mooncake_importable=has_module("mooncake"),
         user=_user(),
     )
 
 
 def serves_here(environment: Mapping[str, str]) -> bool:
     """Whether this machine looks like one that serves: vLLM is installed, or there is an NVIDIA driver."""
-    return bool(shutil.which("vllm", path=environment.get("PATH")) or shutil.which("nvidia-smi") or _has_module("vllm"))
+    return bool(shutil.which("vllm", path=environment.get("PATH")) or shutil.which("nvidia-smi") or has_module("vllm"))
 
 
-def _has_module(name: str) -> bool:
+def has_module(name: str) -> bool:
+    """Whether Python finds a module, without importing anything: looking a submodule up would run its package."""
     from importlib.util import find_spec
 
+    top, *rest = name.split(".")
     try:
-        return find_spec(name) is not None
-    except (ImportError, ValueError):
+        found = find_spec(top)
+    except (ImportError, ValueError, AttributeError):
         return False
+    if found is None or not rest:
+        return found is not None
+    folders = list(found.submodule_search_locations or ())
+    for part in rest[:-1]:
+        folders = [os.path.join(folder, part) for folder in folders]
+    return any(
+        os.path.isdir(os.path.join(folder, rest[-1]))
+        or any(entry.split(".")[0] == rest[-1] and entry.endswith((".py", ".so")) for entry in _listed(folder))
+        for folder in folders
+    )
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def _versions() -> dict[str, str]:

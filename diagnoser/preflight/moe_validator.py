@@ -91,7 +91,7 @@ class MoEWorkerValidator:
         model = self.model or ModelConfig.of({})
         case = Case(self.deployment, model, self.moe, engine=self._engine)
         found: list[Finding] = []
-        for subject in ("parallel", "moe", "moe-routing", "quantization"):
+        for subject in ("parallel", "parallel-ranks", "moe", "moe-routing", "quantization"):
             for check in subject_module(subject).CHECKS:
                 found += check(case)
         return tuple(found)

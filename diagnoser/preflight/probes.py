@@ -7,6 +7,7 @@ decode side or a `bootstrap_server_address` names. Nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 from diagnoser.model import Finding, Remedy
 from diagnoser.preflight import probing
@@ -67,14 +68,15 @@ def _metadata(server: str, timeout: float) -> Iterator[Finding]:
 
 
 def _try(scheme: str, target: HostPort, path: str) -> Remedy:
+    url = quote(f"http://{target.host}:{target.port}{path}?key=x")
     commands = {
-        "http": f"curl --noproxy '*' -s -o /dev/null -w '%{{http_code}}\\n' 'http://{target.host}:{target.port}{path}?key=x'",
-        "etcd": f"curl --noproxy '*' -s http://{target.host}:{target.port}/version",
-        "redis": f"redis-cli -h {target.host} -p {target.port} ping",
+        "http": f"curl --noproxy '*' -s -o /dev/null -w '%{{http_code}}\\n' {url}",
+        "etcd": f"curl --noproxy '*' -s {quote(f'http://{target.host}:{target.port}/version')}",
+        "redis": f"redis-cli -h {quote(target.host)} -p {target.port} ping",
     }
     return Remedy(
         "Start it, or correct the address; then try from this host.",
-        commands.get(scheme, f"nc -vz {target.host} {target.port}"),
+        commands.get(scheme, f"nc -vz {quote(target.host)} {target.port}"),
     )
 
 
@@ -103,7 +105,7 @@ def _master(master: str, timeout: float) -> Iterator[Finding]:
         [
             Remedy(
                 "Start mooncake_master, or correct the address; then try from this host.",
-                f"nc -vz {target.host} {target.port}",
+                f"nc -vz {quote(target.host)} {target.port}",
             )
         ],
     )
@@ -119,7 +121,7 @@ def _bootstrap(target: HostPort, timeout: float) -> Finding:
         [
             Remedy(
                 "Start the prefill side first; then try from this host.",
-                f"curl http://{target.host}:{target.port}/query",
+                f"curl {quote(f'http://{target.host}:{target.port}/query')}",
             )
         ],
     )
@@ -138,7 +140,7 @@ def _name(value: str) -> Iterator[Finding]:
             f"The host name {host} does not resolve",
             "Set-up passes all the same, and the first transfer fails.",
             {"local_hostname": value, "contacted": problem.contacted, "answer": problem.detail},
-            [Remedy("Try it on the other host too.", f"getent hosts {host}")],
+            [Remedy("Try it on the other host too.", f"getent hosts {quote(host)}")],
         )
     else:
         yield ok("probe-host-name", f"{host} resolves to {', '.join(addresses[:4])}", {"contacted": f"DNS {host}"})

@@ -12,20 +12,9 @@ from diagnoser.preflight.checks import subject_module, subject_names
 from diagnoser.preflight.gathering import Gathered, ReadLog, gather
 from diagnoser.preflight.numbers import in_words
 
-ORDER = (
-    "config",
-    "model",
-    "parallel",
-    "moe",
-    "moe-routing",
-    "quantization",
-    "memory",
-    "kv-transfer",
-    "mooncake",
-    "pair",
-)
-"""Subjects in the order of a launch; others follow."""
-_MOONCAKE_ONLY = frozenset(("mooncake", "memory"))
+ORDER = ("config", "model", "parallel", "moe", "quantization", "memory", "kv-transfer", "mooncake", "pair")
+"""Subjects in the order of a launch, each with its parts (`moe`, `moe-routing`); others follow."""
+_MOONCAKE_ONLY = ("mooncake", "memory")
 
 
 def check(arguments: Sequence[str], read_log: ReadLog | None = None) -> Report:
@@ -50,12 +39,21 @@ def run(request: Request, read_log: ReadLog | None = None) -> Report:
 
 def _subjects(request: Request) -> tuple[str, ...]:
     names = subject_names()
-    for name in request.many("only"):
-        if name not in names and name != "probe":
-            raise UsageError(f"there is no subject {name!r}; the subjects are {in_words(names, 'and')}")
-    ordered = [name for name in ORDER if name in names] + [name for name in names if name not in ORDER]
     only = request.many("only")
-    return tuple(name for name in ordered if not only or name in only)
+    for name in only:
+        if name != "probe" and not any(_part_of(subject, name) for subject in names):
+            raise UsageError(f"there is no subject {name!r}; the subjects are {in_words(names, 'and')}")
+    ordered = sorted(names, key=lambda subject: (_position(subject), subject))
+    return tuple(subject for subject in ordered if not only or any(_part_of(subject, name) for name in only))
+
+
+def _part_of(subject: str, name: str) -> bool:
+    """Whether a subject is the named one or a part of it."""
+    return subject == name or subject.startswith(f"{name}-")
+
+
+def _position(subject: str) -> int:
+    return next((number for number, name in enumerate(ORDER) if _part_of(subject, name)), len(ORDER))
 
 
 def _findings(gathered: Gathered, wanted: Sequence[str], request: Request) -> Iterator[Finding]:
@@ -77,7 +75,7 @@ def _fitting(case: Case, wanted: Sequence[str]) -> list[str]:
     deployment = case.deployment
     nothing_else = not deployment.model and not deployment.options and case.model is None
     if nothing_else and case.store is not None:
-        return [subject for subject in wanted if subject in _MOONCAKE_ONLY]
+        return [subject for subject in wanted if any(_part_of(subject, name) for name in _MOONCAKE_ONLY)]
     return list(wanted)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from diagnoser.model import Report
@@ -29,7 +28,7 @@ _PLATFORMS: dict[str, Platform] = {
 
 
 def deployment_of(report: Report, path: str) -> Deployment:
-    """The deployment; its `options` carry the report, so that a check can look at the failures."""
+    """The deployment; it carries the report, so that a check can look at the failures."""
     facts = {name: fact.value for name, fact in report.facts}
     options: dict[str, Any] = {
         name: value for name, value in facts.items() if name in _OPTIONS and name not in JSON_VALUES
@@ -57,15 +56,7 @@ def deployment_of(report: Report, path: str) -> Deployment:
         )
     for absent in ("model", "model_tag", "port"):
         options.pop(absent, None)
-    return deployment._replace(options=Stated(options, report))
-
-
-class Stated(dict[str, Any]):
-    """Options with the report of the log that states them."""
-
-    def __init__(self, options: Mapping[str, Any], report: Report) -> None:
-        super().__init__(options)
-        self.report = report
+    return deployment._replace(options=options, log=report)
 
 
 def _text(value: object) -> str | None:

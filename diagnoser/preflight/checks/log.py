@@ -13,11 +13,12 @@ from diagnoser.model import Diagnosis, Finding, Incident, Report
 from diagnoser.preflight.case import Case
 from diagnoser.preflight.findings import ok
 
-_CONFIGURATION = ("config", "capacity", "environment")
+_PASSING = ("hardware", "client")
+"""Severities that say nothing about the next launch."""
 
 
 def check_diagnoses(case: Case) -> Iterator[Finding]:
-    """Certain diagnoses of kinds that come back with the same configuration."""
+    """Diagnoses that come back with the same configuration: those whose rule has a check."""
     log = case.log
     if log is None:
         return
@@ -28,7 +29,7 @@ def check_diagnoses(case: Case) -> Iterator[Finding]:
         yield Finding(
             "error",
             "log-diagnosis",
-            f"This configuration already failed: {diagnosis.title}",
+            f"This configuration already failed{_how_sure(diagnosis)}: {diagnosis.title}",
             diagnosis.rule,
             f"{diagnosis.cause} The log shows it at {where}. To have it found before a launch, give what the log "
             "lacks: --model-config, --env-file, --mooncake-config.",
@@ -41,6 +42,10 @@ def check_diagnoses(case: Case) -> Iterator[Finding]:
         yield ok("log-diagnosis", f"The log {words.get(log.verdict, 'proves nothing against the configuration')}")
 
 
+def _how_sure(diagnosis: Diagnosis) -> str:
+    return "" if diagnosis.confidence == "certain" else f" ({diagnosis.confidence})"
+
+
 def _proven(log: Report) -> Iterator[tuple[Incident, Diagnosis]]:
     """Incidents whose best diagnosis is sure and would come back."""
     seen: set[str] = set()
@@ -48,7 +53,7 @@ def _proven(log: Report) -> Iterator[tuple[Incident, Diagnosis]]:
         best = incident.diagnoses[0] if incident.diagnoses else None
         if best is None or incident.incomplete or best.rule in seen:
             continue
-        if best.severity in _CONFIGURATION and best.confidence == "certain" and best.check is not None:
+        if best.severity not in _PASSING and best.confidence != "possible" and best.check is not None:
             seen.add(best.rule)
             yield incident, best
 
