@@ -13,7 +13,7 @@ import re
 from diagnoser.lazy import lazy
 from diagnoser.model import Fact, Facts, LogRecord
 
-_PAIR = lazy(r"(?P<name>[a-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|[^,\s()\[\]{}]+)")
+_PAIR = lazy(r"(?<!\w)(?P<name>[a-z_]\w{0,80})=(?P<value>'[^']*'|\"[^\"]*\"|[^,\s()\[\]{}]+)")
 _ARG = lazy(r"'(?P<name>[a-z_]\w*)': (?P<value>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,\s{}\[\]]+)")
 _CONFIG_NAMES = {
     "model": "model",

@@ -41,14 +41,14 @@ _KINDS: tuple[tuple[MomentKind, tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     ("ready", ("startup complete", "Started server"), lazy(r"^Application startup complete|Started server process")),
     ("ready", ("throughput: ",), lazy(r"^Engine \d+: Avg prompt throughput: |^Avg prompt throughput: ")),
-    ("stop", ("shutdown triggered",), lazy(r"\[shutdown\] (?:API server|DPSupervisor): shutdown triggered")),
+    ("stop", ("shutdown triggered",), lazy(r"^\[shutdown\] (?:API server|DPSupervisor): shutdown triggered")),
     ("stop", ("SIGTERM", "SIGINT"), lazy(r"[Rr]eceived (?:signal[= ]?\s?)?SIG(?:TERM|INT)\b")),
     ("stop", ("KeyboardInterrupt",), lazy(r"^KeyboardInterrupt$")),
     (
         "stop",
         ("hutting down", "signalling", "Finished server"),
         lazy(
-            r"^Shutting down FastAPI HTTP server|\[shutdown\] API server: (?:signalling|shutting)|^Shutting down\.?$"
+            r"^Shutting down FastAPI HTTP server|^\[shutdown\] API server: (?:signalling|shutting)|^Shutting down\.?$"
             r"|^Finished server process"
         ),
     ),

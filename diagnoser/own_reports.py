@@ -49,9 +49,9 @@ _KINDS = (
         lazy(r"^(?:Input: |Diagnoser \d\S*, \d+ rules$|fingerprint: [0-9a-f]{16}$|deployment: |input: )"),
         lazy(r"(?i)^(?:#+ )?(?:\w+ )?cause\b|^(?:#+ )?What to (?:do|collect)$|^(?:collect|step) \d+: "),
     ),
-    _Kind(lazy(r'^\s*\{?\s*"schema": ?"diagnoser\.report/\d'), lazy(r"^\}$|^\{.*\}$")),
+    _Kind(lazy(r'^\s{0,40}(?:\{\s{0,40})?"schema": ?"diagnoser\.report/\d'), lazy(r"^\}$|^\{.*\}$")),
     _Kind(lazy(r"^<title>.* - Diagnoser</title>$"), lazy(r"^</html>$")),
-    _Kind(lazy(r'^\s*<testsuite name="diagnoser" '), lazy(r"^</testsuites>$")),
+    _Kind(lazy(r'^\s{0,40}<testsuite name="diagnoser" '), lazy(r"^</testsuites>$")),
     _Kind(lazy(r"^::group::Diagnoser report$"), lazy(r"^::endgroup::$")),
     _Kind(lazy(r"^# \[Bug\]: "), lazy(r"^Written by Diagnoser \S+; fingerprint ")),
 )

@@ -19,7 +19,7 @@ MAX_MESSAGE = 64 * 1024
 _TYPE = r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*"
 EXCEPTION_LINE = lazy(rf"^(?P<type>{_TYPE}(?:\([\w.]+\))?)(?:: ?(?P<message>.*))?$", re.DOTALL)
 _ERROR_LIKE = lazy(
-    r"(?:Error|Exception|Warning|Exit|Interrupt|Iteration|Group|Failed|Failure|Timeout|Violation|Fault|Dead|Died|Cancelled|Stop\w*|Unavailable)$"
+    r"(?:Error|Exception|Warning|Exit|Interrupt|Iteration|Group|Failed|Failure|Timeout|Violation|Fault|Dead|Died|Cancelled|Stop\w{0,40}|Unavailable)$"
 )
 _WORDS = frozenset(
     {

@@ -20,7 +20,7 @@ from diagnoser.parsers.lines import (
 from diagnoser.processes import parse_process_name
 
 _RAY_TASK_ERROR = lazy(r"RayTaskError(?:\((?P<inner>[\w.]+)\))?$")
-RAY_HEADER = lazy(r"ray::(?P<task>[\w.<>:]+?(?:\(\))?) \((?:pid=(?P<pid>\d+))?(?:, ip=(?P<ip>[^,)\s]+))?[^\n]*")
+RAY_HEADER = lazy(r"ray::(?P<task>[\w.<>:]{1,200}?(?:\(\))?) \((?:pid=(?P<pid>\d+))?(?:, ip=(?P<ip>[^,)\s]+))?[^\n]*")
 
 
 def both_halves(

@@ -83,14 +83,14 @@ DUMPS = (
         "SIG",
         r"^(?P<signal>SIG[A-Z]+): \w[\w ]+$",
         r"^(?:PC=|signal arrived|goroutine |runtime[.:]|\t|rax |rbx |r\w{1,2} +0x|rip |rflags|[cfg]s +0x"
-        r"|[\w./*()\[\]]+\(.*\)|exit status|$)",
+        r"|[\w./*()\[\]]{1,300}\(.*\)|exit status|$)",
     ),
     _dump(
         "native",
         None,
         "fatal error: |panic: ",
         r"^fatal error: (?!.*No such file)[\w ]+$|^panic: ",
-        r"^(?:\[signal |goroutine |runtime[.:]|\t|[\w./*()]+\(.*\)|$)",
+        r"^(?:\[signal |goroutine |runtime[.:]|\t|[\w./*()]{1,300}\(.*\)|$)",
     ),
     _dump("native", None, "*** Check failure", r"^\*\*\* Check failure stack trace: \*\*\*", r"^\s+@ "),
     _dump(
@@ -112,7 +112,7 @@ DUMPS = (
         None,
         "ptxas|ld: |ld.|collect2|nvlink",
         r"^ptxas .*(?:fatal|error)\s*:|^ptxas fatal"
-        r"|^(?:/\S+/)?(?:ld|ld\.\w+|collect2|nvlink)\b.*(?:cannot find|error|undefined reference)",
+        r"|^(?:/\S{1,300}/)?(?:ld|ld\.\w+|collect2|nvlink)\b.*(?:cannot find|error|undefined reference)",
         r"^(?:ptxas|nvlink|collect2|(?:/\S+/)?ld(?:\.\w+)?: |clang|gcc|cc1plus|compilation terminated|make)",
     ),
     _dump(
