@@ -26,6 +26,7 @@ JOINERS = {"pipeline", "cli", "__init__", "__main__", "live", "multi", "intake"}
 ALLOWED = {"preflight": {"catalogue"}, "quotes": {"parsers"}}
 OUTSIDE = {"click", "subprocess", "socket", "urllib.request", "http.client"}
 LONGEST_MODULE = 420
+LONGEST_FUNCTION = 60
 
 
 def modules():
@@ -65,6 +66,18 @@ def test_modules_can_be_read_in_one_sitting():
         str(path.relative_to(PACKAGE)): lines
         for path in modules()
         if (lines := len(path.read_text().splitlines())) > LONGEST_MODULE
+    }
+
+    assert too_long == {}
+
+
+def test_functions_do_one_thing():
+    too_long = {
+        f"{path.relative_to(PACKAGE)}:{node.name}": lines
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+        if (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > LONGEST_FUNCTION
     }
 
     assert too_long == {}

@@ -35,7 +35,10 @@ def read_json(path: str) -> Any:
 
 
 def read_json_object(path: str, what: str) -> dict[str, Any]:
-    """A JSON file that holds an object; `what` says in the error what it should have been."""
+    """A JSON file that holds an object; `what` says in the error what it should have been.
+
+    Raises InputError when the file can't be read or holds something else.
+    """
     value = read_json(path)
     if not isinstance(value, dict):
         raise InputError(path, f"holds a {kind_of(value)}", expected=f"a JSON object, {what}")
@@ -43,7 +46,10 @@ def read_json_object(path: str, what: str) -> dict[str, Any]:
 
 
 def parse_json(text: str, name: str) -> Any:
-    """The value of a JSON text; `name` stands for the file in errors."""
+    """The value of a JSON text; `name` stands for the file in errors.
+
+    Raises InputError with the line of the mistake.
+    """
     try:
         return json.loads(text)
     except json.JSONDecodeError as failure:
