@@ -9,6 +9,7 @@ fact or a line that comes later, and a rule's role is what keeps a consequence f
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +31,7 @@ from diagnoser.model import (
     ToolInfo,
 )
 from diagnoser.parsers import Block, Excess, failures
-from diagnoser.quotes import is_known, quotation, quoted_exception
+from diagnoser.quotes import quotations
 from diagnoser.roles import Case
 from diagnoser.scattered import Scattered
 
@@ -92,7 +93,7 @@ class Pipeline:
         self._marks: dict[object, frozenset[str]] = {}
         self._hits: dict[Any, list[Any]] = {}
         self._times: dict[int, str] = {}
-        self._run = 0
+        self._starts: list[int] = []
         self._ready_run = -1
         self._dropped = 0
         self._excess = Excess()
@@ -158,7 +159,8 @@ class Pipeline:
         cases = [
             case for case in cases if case.matches or case.failure.kind != "message" or case.failure.level in _LOUD
         ]
-        cases += [Case(failure, tuple(self._match(failure))) for failure in self._quoted(cases, found)]
+        quoted = quotations(cases, self.catalogue.rules, self._run_of)
+        cases += [Case(failure, tuple(self._match(failure))) for failure in quoted]
         notes: tuple[str, ...] = ()
         if self._dropped:
             notes = (f"More than {len(found)} different failures; {self._dropped} later ones were not analysed.",)
@@ -176,24 +178,29 @@ class Pipeline:
 
     def _moment(self, moment: Moment) -> None:
         if moment.kind == "start":
-            self._run += 1
+            insort(self._starts, moment.order)
         last = self._moments[-1] if self._moments else None
         if moment.kind in ("served", "refused") and last is not None and last.kind == moment.kind:
             self._moments[-1] = moment if moment.kind == "served" else last
             return
         if moment.kind == "ready":
-            if self._ready_run == self._run:
+            run = self._run_of(moment.order)
+            if self._ready_run == run:
                 return
-            self._ready_run = self._run
+            self._ready_run = run
         self._moments.append(moment)
         self._times[moment.order] = self._intake.time.get(moment.source, "")
+
+    def _run_of(self, order: int) -> int:
+        """How often the deployment had started by then; a block may be complete only after the next start."""
+        return bisect_right(self._starts, order)
 
     def _block(self, block: Block) -> None:
         """Looks at a block; one that differs from many before it by numbers alone is only counted."""
         first = block.records[0]
         text = _text(block)
         key = (
-            self._run,
+            self._run_of(block.order),
             first.source,
             first.process,
             first.level,
@@ -254,7 +261,7 @@ class Pipeline:
         process = failure.process
         place = (failure.source, process.host, process.pod, process.pid or process.name or process.role)
         what = failure.text if failure.kind == "message" else failure.fingerprint
-        key = (self._run, place, what, failure.level, mask(failure.header)[:200])
+        key = (self._run_of(failure.order), place, what, failure.level, mask(failure.header)[:200])
         if key in self._failures:
             self._counts[key] += failure.count
             self._last[key] = failure.order
@@ -269,27 +276,6 @@ class Pipeline:
 
     def _match(self, failure: Failure, records: Sequence[LogRecord] = ()) -> list[Match]:
         return self.catalogue.match(failure, self._facts.facts, self._hits, records=records)
-
-    def _quoted(self, cases: Sequence[Case], found: Sequence[Failure]) -> list[Failure]:
-        """Failures that are known only from what a wrapper quotes."""
-        texts = [" ".join(failure.message.split()) for failure in found if failure.message]
-        result: list[Failure] = []
-        seen: set[str] = set()
-        for case in cases:
-            for match in case.matches:
-                for name, inner in match.captures:
-                    if match.role != "wrapper" or not name.startswith("inner") or self._same_record(match):
-                        continue
-                    info = quoted_exception(inner)
-                    if info is None or inner in seen or is_known(info, texts, case.failure):
-                        continue
-                    seen.add(inner)
-                    result.append(quotation(case.failure, info))
-        return result
-
-    def _same_record(self, match: Match) -> bool:
-        """True when what the wrapper quotes is the rest of its own record, which is matched as it stands."""
-        return self.catalogue.rules[match.rule].points_to == "same-record"
 
 
 def failures_of(text: str, catalogue: Catalogue) -> list[tuple[Failure, list[Match]]]:

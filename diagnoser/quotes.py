@@ -9,12 +9,13 @@ vLLM's wrappers carry `str(exc)` without the type; V0's carry `repr(exc)`; Ray's
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from diagnoser.fingerprints import fingerprint
 from diagnoser.lazy import lazy
-from diagnoser.model import ExceptionInfo, Failure, Process
+from diagnoser.model import ExceptionInfo, Failure, Process, Rule
 from diagnoser.parsers.lines import is_exception_line
+from diagnoser.roles import Case
 
 _REPR = lazy(r"^(?P<type>(?:\w+\.)*[A-Z]\w*)\((?P<arguments>.*)\)[.,]?$", re.DOTALL)
 _LITERAL = lazy(r"""^(?P<quote>['"])(?P<text>.*)(?P=quote),?$""", re.DOTALL)
@@ -40,7 +41,34 @@ def _unescape(text: str) -> str:
     return text.replace("\\n", "\n").replace("\\'", "'").replace('\\"', '"')
 
 
-def is_known(info: ExceptionInfo, texts: Sequence[str], wrapper: Failure) -> bool:
+def quotations(cases: Sequence[Case], rules: Mapping[str, Rule], run_of: Callable[[int], int]) -> list[Failure]:
+    """Failures that are known only from what a wrapper of the same run quotes; `run_of` tells the run of an order."""
+    texts: dict[int, list[str]] = {}
+    for case in cases:
+        if case.failure.message:
+            squeezed = " ".join(case.failure.message.split())
+            texts.setdefault(run_of(case.failure.order), []).append(squeezed)
+    result: list[Failure] = []
+    seen: set[tuple[int, str]] = set()
+    for case in cases:
+        run = run_of(case.failure.order)
+        for inner in _inner_texts(case, rules):
+            info = quoted_exception(inner)
+            if info is None or (run, inner) in seen or _is_known(info, texts.get(run, ()), case.failure):
+                continue
+            seen.add((run, inner))
+            result.append(_quotation(case.failure, info))
+    return result
+
+
+def _inner_texts(case: Case, rules: Mapping[str, Rule]) -> Iterable[str]:
+    """What wrappers quote; not what is the rest of their own record, which is matched as it stands."""
+    for match in case.matches:
+        if match.role == "wrapper" and rules[match.rule].points_to != "same-record":
+            yield from (text for name, text in match.captures if name.startswith("inner"))
+
+
+def _is_known(info: ExceptionInfo, texts: Sequence[str], wrapper: Failure) -> bool:
     """True when the quoted error is one of the failures whose squeezed messages are `texts`, or empty."""
     squeezed = " ".join(info.message.split())
     if not squeezed:
@@ -49,7 +77,7 @@ def is_known(info: ExceptionInfo, texts: Sequence[str], wrapper: Failure) -> boo
     return any(text != own and (squeezed in text or (len(text) > 12 and text in squeezed)) for text in texts)
 
 
-def quotation(wrapper: Failure, info: ExceptionInfo) -> Failure:
+def _quotation(wrapper: Failure, info: ExceptionInfo) -> Failure:
     """The failure that is known only from what the wrapper quotes."""
     placed = info._replace(line=wrapper.line, end_line=wrapper.line)
     return Failure(

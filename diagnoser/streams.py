@@ -37,6 +37,9 @@ class Streams:
         self._continues: dict[object, StreamKey | None] = {}
         """The stream that a line without a level continues, by place and, where it is named, by writer."""
 
+        self._headed: dict[object, StreamKey] = {}
+        """The same for formats that name the writer on the first line of a record only."""
+
     def feed(self, record: LogRecord) -> StreamKey:
         """The stream that the record belongs to."""
         process = record.process
@@ -44,10 +47,12 @@ class Streams:
         writer = _writer(process)
         if record.level is None and record.site is None:
             if writer is None:
-                return self._continues.get(place) or StreamKey(record.source, place[1:], "bare")
+                return self._continues.get(place) or self._headed.get(place) or StreamKey(place[0], place[1:], "bare")
             key = StreamKey(record.source, (place[1:], writer), "raw")
             if record.format in _HEADED:
-                self._continues[place] = key if _TRACEBACK in record.body else None
+                self._headed.pop(place, None)
+                if _TRACEBACK in record.body:
+                    self._headed[place] = key
                 return key
             return self._continues.get((place, writer)) or key
         key = StreamKey(record.source, (place[1:], writer or record.format), "log")

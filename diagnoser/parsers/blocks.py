@@ -30,8 +30,8 @@ _OPEN_MESSAGE = lazy(
     r"|died because|ray::"
 )
 _MESSAGE_LINE = lazy(
-    r"^(?:CUDA kernel errors might|For debugging consider passing|Compile with `TORCH_USE_CUDA_DSA`|Search for `cuda"
-    r"|Last error:|`ptxas` stderr:|ptxas (?:fatal|error|/\S+, line)|Repro command: "
+    r"^(?:(?:CUDA|HIP) kernel errors might|For debugging consider passing|Compile with `TORCH_USE_\w+_DSA`"
+    r"|Search for `cuda|Last error:|`ptxas` stderr:|ptxas (?:fatal|error|/\S+, line)|Repro command: "
     r"|nccl\w+: |Set TORCH|You can suppress this exception|Exception raised from |frame #\d+:"
     r"|C\+\+ CapturedTraceback|Device-side assert|The actor (?:is dead|died)|Worker exit type"
     r"|(?:Repository|Entry|Revision) Not Found|Access to model|Cannot access (?:gated|the)|If you are trying to access"
@@ -158,7 +158,8 @@ class Assembler:
         """True when the open block goes on with this bare line; moves the state on."""
         state = self._state
         if state == "native":
-            return self._dump is not None and self._dump.takes(body)
+            again = not self._adjacent and dump_of(body) is not None
+            return self._dump is not None and self._dump.takes(body) and not again
         if not body.strip():
             return False
         if HEADER in body:
