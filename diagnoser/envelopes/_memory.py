@@ -128,5 +128,6 @@ def is_clean(text: str) -> bool:
         and "[39m" not in text
         and "[repeated " not in text
         and ".**" not in text
+        and '": "' not in text
         and not text.endswith((", in init", "**", "^M"))
     )

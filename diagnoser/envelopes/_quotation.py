@@ -30,6 +30,8 @@ _OPENED = lazy(rf"""\b(?:content|{_NAMES})['"]?\s{{0,4}}[:=]\s{{0,4}}[brfu]?\\?[
 def is_quotation(body: str) -> bool:
     """True for a line of prompts or answers, of which nothing may be taken for a failure."""
     start = body.lstrip(" \t")
+    if start.startswith("Prompt: ") and "Generated text: " in start:  # as vLLM's examples of offline use print it
+        return True
     if start.startswith(_HEADS):
         if start[0] in "'\"":
             return _MEMBER.match(start, 0, _REACH) is not None

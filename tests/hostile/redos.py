@@ -14,7 +14,7 @@ import pkgutil
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,21 +127,22 @@ def is_searched(where: str) -> bool:
 
 def slow(where: str, pattern: str, flags: int) -> Slow | None:
     """The slowest of the texts when it takes too long, else None."""
-    compiled = re.compile(pattern if is_searched(where) else rf"\A(?:{pattern})", flags)
+    compiled = re.compile(pattern, flags)
+    run = compiled.search if is_searched(where) else compiled.match
     worst: Slow | None = None
     for start, pump in dict.fromkeys(texts(pattern)):
-        seconds = _foretold(compiled, start, pump, SHORT.get(where, LONGEST_LINE))
+        seconds = _foretold(run, start, pump, SHORT.get(where, LONGEST_LINE))
         if seconds > MOST_SECONDS and (worst is None or seconds > worst.seconds):
             worst = Slow(where, pattern, (start + pump)[:60], seconds)
     return worst
 
 
-def _foretold(compiled: re.Pattern[str], start: str, pump: str, longest: int) -> float:
+def _foretold(run: Callable[[str], object], start: str, pump: str, longest: int) -> float:
     """Seconds for a line of the greatest length, from shorter ones whose length doubles."""
     before, length = 0.0, 1_000
     while length <= longest:
         text = (start + pump * (length // len(pump) + 1))[:length] + "\x00"
-        took = min(_took(compiled, text) for _ in range(2))
+        took = min(_took(run, text) for _ in range(2))
         if took > _TRIAL:
             growth = took / before if before > 1e-4 else 4.0
             doublings = 0
@@ -152,9 +153,9 @@ def _foretold(compiled: re.Pattern[str], start: str, pump: str, longest: int) ->
     return before
 
 
-def _took(compiled: re.Pattern[str], text: str) -> float:
+def _took(run: Callable[[str], object], text: str) -> float:
     started = time.process_time()
-    compiled.search(text)
+    run(text)
     return time.process_time() - started
 
 
