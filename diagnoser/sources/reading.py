@@ -11,7 +11,7 @@ from .bytestreams import ByteStream, FileStream
 from .limits import Settings
 from .skipping import Skipper, Window
 from .splitting import Splitter
-from .triggers import finder
+from .triggers import LITERALS, finder
 from .windows import windows
 
 _COUNT_CHUNK = 256 * 1024
@@ -54,6 +54,16 @@ class SkipReader:
             yield from self._stretch(window, *rest)
         yield from self._splitter.close()
         self._count_rest(window)
+
+    def limits_hit(self) -> list[str]:
+        """What was left out by a limit."""
+        if not self._skipper.chatty:
+            return []
+        texts = ", ".join(repr(LITERALS[number].decode().strip()) for number in sorted(self._skipper.chatty))
+        return [
+            f"lines with {texts} came more than {self._settings.weak_lines} times: "
+            "later ones were read only beside other trouble"
+        ]
 
     def _stretch(self, window: Window, begin: int, stop: int) -> Iterator[RawLine]:
         offset, number = self._splitter.position

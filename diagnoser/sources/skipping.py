@@ -42,6 +42,8 @@ class Skipper:
     def __init__(self, settings: Settings, line_bytes: int) -> None:
         self.hit = False
         """True when a trigger was found behind the head."""
+        self.chatty: set[int] = set()
+        """Weak triggers that came on more lines than were read for them."""
         self.lookback = max(line_bytes + settings.before + settings.slack, settings.tail + 1)
         self._settings = settings
         self._line_bytes = line_bytes
@@ -109,12 +111,17 @@ class Skipper:
         marks: list[int] = []
         for code in window.weak:
             end, number = divmod(code, NUMBERS)
+            if end + window.base <= self._passed_over:
+                continue
+            line = self._line_start(window, end - 1) if number not in self.chatty else None
             lines = self._weak_lines.setdefault(number, [])
-            if len(lines) < self._settings.weak_lines:
-                line = self._line_start(window, end - 1)
-                if line is not None and (not lines or lines[-1] != line + window.base):
-                    lines.append(line + window.base)
-                    marks.append(end)
+            if line is None or (lines and lines[-1] == line + window.base):
+                continue
+            if len(lines) == self._settings.weak_lines:
+                self.chatty.add(number)
+                continue
+            lines.append(line + window.base)
+            marks.append(end)
         return marks
 
     def _begin(self, window: Window, line: int) -> Iterator[tuple[int, int]]:

@@ -131,6 +131,7 @@ class Source:
             yield from reader.lines(self._advance)
         finally:
             self.lines_skipped = reader.lines_skipped
+            self.notes.extend(f"{self.name}: {note}" for note in reader.limits_hit())
 
     def _advance(self, read: int) -> None:
         self.bytes = read

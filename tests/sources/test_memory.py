@@ -40,6 +40,11 @@ def flood_without_newlines() -> Iterator[bytes]:
         yield b"ERROR" * (MIB // 5)
 
 
+def weak_flood_without_newlines() -> Iterator[bytes]:
+    for _ in range(20):
+        yield b"refused" * (MIB // 7)
+
+
 def progress_bars() -> Iterator[bytes]:
     for _ in range(10):
         yield b"ERROR 50%|#####     | 1/2\r" * (MIB // 26)
@@ -51,7 +56,9 @@ def healthy() -> Iterator[bytes]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs the figures of Linux")
-@pytest.mark.parametrize("make", [endless_line, zeros, flood, flood_without_newlines, progress_bars, healthy])
+@pytest.mark.parametrize(
+    "make", [endless_line, zeros, flood, flood_without_newlines, weak_flood_without_newlines, progress_bars, healthy]
+)
 def test_peak_memory(make: object) -> None:
     process = subprocess.Popen([sys.executable, "-c", READ], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None

@@ -152,8 +152,11 @@ def test_context_and_tail_are_read_with_their_numbers() -> None:
 
 def test_a_chatty_weak_trigger_is_read_a_few_times_only() -> None:
     log = b"".join(b"INFO step %d\n" % number * 20 + b"Failed to import that\n" for number in range(50))
-    hot, _ = read(log, skip=True)
+    hot, source = read(log, skip=True)
     assert sum("Failed to" in line.text for line in hot) == SMALL.weak_lines
+    assert source.notes == [
+        "log: lines with 'Failed to' came more than 2 times: later ones were read only beside other trouble"
+    ]
 
 
 def test_the_literals_suit_the_searcher() -> None:
