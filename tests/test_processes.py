@@ -45,9 +45,7 @@ NAMES: list[tuple[str, str | None, dict[str, int]]] = [
 
 @pytest.mark.parametrize(("name", "role", "ranks"), NAMES)
 def test_role_and_ranks_are_read_from_the_name(name: str, role: str | None, ranks: dict[str, int]) -> None:
-    assert parse_process_name(name, 7, "node-a") == Process(
-        name, role, 7, "node-a", ranks=tuple(sorted(ranks.items()))
-    )
+    assert parse_process_name(name, 7, "node-a") == Process(name, role, 7, "node-a", ranks=tuple(sorted(ranks.items())))
 
 
 def test_no_name_is_just_a_pid() -> None:
