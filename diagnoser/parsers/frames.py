@@ -87,7 +87,3 @@ def _code(lines: Sequence[Line], at: int, stop: int, indent: int) -> tuple[str |
 
 def _has_pointer(lines: Sequence[Line], at: int, stop: int) -> bool:
     return any(_IPYTHON_CODE.match(lines[index].body) for index in range(at, min(stop, at + 12)))
-
-
-def _plausible_exception(body: str) -> bool:
-    return is_exception_line(body.strip())

@@ -81,7 +81,6 @@ OPTIONS: tuple[Option, ...] = (
     Option("if_found", ("--if-found",), "flag", "Pass over files without a vLLM launch instead of failing."),
     Option("strict", ("--strict",), "flag", "Take warnings for errors."),
 )
-FLAGS = frozenset(option.name for option in OPTIONS if option.kind == "flag")
 
 
 class Request(NamedTuple):

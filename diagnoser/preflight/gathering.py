@@ -58,7 +58,7 @@ def gather(request: Request, read_log: ReadLog | None = None) -> Gathered:
 
     Raises InputError for an input that can't be read and UsageError for one that makes no sense.
     """
-    around = _Surroundings(request, read_log)
+    around = _Surroundings(request)
     if request.text("prefill") is not None:
         prefill = around.case(_side("prefill", request.text("prefill") or "", request, read_log))
         decode = around.case(_side("decode", request.text("decode") or "", request, read_log))
@@ -230,9 +230,8 @@ def _expected(option: str) -> str:
 class _Surroundings:
     """What holds for every deployment of a request."""
 
-    def __init__(self, request: Request, read_log: ReadLog | None) -> None:
+    def __init__(self, request: Request) -> None:
         self.request = request
-        self._read_log = read_log
         self.given = self._environment()
         self.process = {name: value for name, value in os.environ.items() if _PASSED_ON.match(name)}
         self._host: Host | None = None

@@ -44,7 +44,6 @@ class Expanded(ByteStream):
         self._taken = 0
         self.stored = 0
         self._out = 0
-        self._members = 0
 
     def readinto(self, buffer: memoryview) -> int:
         """See `ByteStream`."""
@@ -91,7 +90,6 @@ class Expanded(ByteStream):
         expander = self._expander
         rest = expander.unused_data if expander is not None else b""
         self._expander = None
-        self._members += 1
         rest = rest.lstrip(b"\0")  # padding is allowed between and after members
         while len(rest) < 6:
             read = self._stream.readinto(self._input)
