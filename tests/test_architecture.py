@@ -81,3 +81,25 @@ def test_functions_do_one_thing():
     }
 
     assert too_long == {}
+
+
+def test_parts_do_not_import_each_other_in_a_circle():
+    """Counting what is imported when a module is loaded; what is imported late, inside functions, is no circle."""
+    needs = {}
+    for path in modules():
+        loaded = [
+            node
+            for statement in ast.parse(path.read_text()).body
+            if not isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.If))
+            for node in ast.walk(statement)
+        ]
+        names = [node.module for node in loaded if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+        parts = {name.split(".")[1] for name in names if name.startswith("diagnoser.")}
+        needs.setdefault(part_of(path), set()).update(parts - {part_of(path)})
+
+    order = []
+    while needs:
+        ready = [part for part, others in needs.items() if others <= set(order)]
+        assert ready, f"these import each other: {needs}"
+        order += ready
+        needs = {part: others for part, others in needs.items() if part not in ready}
