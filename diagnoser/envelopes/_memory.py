@@ -75,11 +75,11 @@ class Memory:
         written = self._writers.get(text[:blanks])
         if written is None:
             return None
-        process, _, _, _, name, outer, blank = written
+        process, _, level, _, name, outer, blank = written
         body = text[blanks + blank :]
         if not body.startswith("  ") or body[2:3] in _NOT_INDENTED_TEXT or not is_clean(body):
             return None
-        return _new(LogRecord, (body, source, number, process, None, None, None, name, 1, True, outer))
+        return _new(LogRecord, (body, source, number, process, None, level, None, name, 1, True, outer))
 
     def remember(self, text: str, record: LogRecord) -> bool:
         """Note what the prefix of the text means; False when it is none that can come back."""
@@ -95,7 +95,9 @@ class Memory:
             return False
         if len(self._writers) > _REMEMBERED:
             self._writers.clear()
-        self._writers[text[:blanks]] = Meaning(record.process, None, None, None, record.format, record.outer, blank)
+        self._writers[text[:blanks]] = Meaning(
+            record.process, None, record.level, None, record.format, record.outer, blank
+        )
         return True
 
     def _remember_record(self, head: str, text: str, record: LogRecord) -> bool:

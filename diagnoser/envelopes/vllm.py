@@ -28,13 +28,16 @@ RECORD = (
 CUSTOM = r"\[[^\[\]\n]{1,80}\] ?"
 """VLLM_LOGGING_PREFIX in brackets, the usual way (`[pod-7f9c decode-0]`); other text is learned by the peeler."""
 
+LONE_LEVEL = r"(?<=\) )(DEBUG|INFO|WARNING|ERROR|CRITICAL) (?=[\sA-Za-z\[(])"
+"""A record whose time and site a logging configuration, or the person who sent the log, left out."""
+
 _NAME_AND_PID = re.compile(r"\(([^()]{1,90}?) pid=(\d{1,10})\)")
 _DEPTH = {"launcher": 0, "DPSupervisor": 0, "APIServer": 1, "EngineCore": 2, "Worker": 3}
 
 
 def peel_vllm(match: re.Match[str], peeling: Peeling) -> bool | None:
     """Read the processes, and the record if there is one."""
-    processes, level, time, site = match.groups()
+    processes, level, time, site, lone_level = match.groups()
     if not processes and not level:
         return False
     if processes:
@@ -46,6 +49,8 @@ def peel_vllm(match: re.Match[str], peeling: Peeling) -> bool | None:
     if level:
         peeling.level, peeling.time, peeling.site = LEVELS[level], time, site
         peeling.done = True
+    elif lone_level:
+        peeling.level, peeling.done = LEVELS[lone_level], True
     peeling.prefixed = True
     peeling.text = peeling.text[match.end() :]
     return None
@@ -89,7 +94,7 @@ ENVELOPE = Envelope(
     kind="record",
     order=10,
     heads="(DIWEC[",
-    pattern=rf"((?:{PROCESS}(?: |$)){{0,12}})(?:(?:{CUSTOM})?{RECORD})?",
+    pattern=rf"((?:{PROCESS}(?: |$)){{0,12}})(?:(?:{CUSTOM})?{RECORD}|{LONE_LEVEL})?",
     peel=peel_vllm,
     samples=(
         "ERROR 03-14 10:20:30 engine.py:366] boom",
@@ -104,6 +109,7 @@ ENVELOPE = Envelope(
         "[pod-7f9c decode-0] INFO 03-14 10:20:30 [api_utils.py:286] ready",
         "(ApiServer_0 pid=1) Traceback (most recent call last):",
         "(APIServer_DP1 pid=1)   File \"x.py\", line 1, in f",
+        "(Worker_TP0 pid=44) ERROR WorkerProc failed to start.",
         "(MainProcess pid=9) WARNING 03-14 10:20:30 [vllm.py:1703] eager",
     ),
 )
