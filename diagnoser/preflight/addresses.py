@@ -34,10 +34,10 @@ def split_url(text: str) -> tuple[str, str] | None:
 def targets(text: str, default_port: int) -> list[HostPort]:
     """The hosts and ports of a URL's authority; several are separated by `;` or `,` as etcd takes them."""
     url = split_url(text)
-    authority = (url[1] if url else text).split("/", 1)[0].split("?", 1)[0].rpartition("@")[2]
     found: list[HostPort] = []
-    for part in re.split(r"[;,]", authority):
-        part = part.strip().removeprefix("http://").removeprefix("https://")
+    for entry in re.split(r"[;,]", url[1] if url else text):
+        part = entry.strip().removeprefix("http://").removeprefix("https://")
+        part = part.split("/", 1)[0].split("?", 1)[0].rpartition("@")[2]
         if not part:
             continue
         pair = host_port(part) or (host_port(f"{part}:{default_port}") if ":" not in part else None)

@@ -108,7 +108,11 @@ class Request(NamedTuple):
 
 def request_of(files: Sequence[str], command: Sequence[str], values: dict[str, Any]) -> Request:
     """The request of parsed options. Raises UsageError for options that contradict each other."""
-    given = {name: value for name, value in values.items() if value not in (None, (), [], False)}
+    given = {
+        name: value
+        for name, value in values.items()
+        if value is not None and value is not False and value != () and value != []
+    }
     request = Request(tuple(files), tuple(command), given)
     if request.flag("here") and request.flag("not_here"):
         raise UsageError("--here and --not-here contradict each other")
@@ -122,9 +126,8 @@ def request_of(files: Sequence[str], command: Sequence[str], values: dict[str, A
             "nothing to check: give a launch line after --, a file with one, --model-config, --mooncake-config, "
             "--prefill and --decode, or --from-log"
         )
-    for name in ("timeout",):
-        if given.get(name, 1) <= 0:
-            raise UsageError(f"--{name} has to be above 0")
+    if given.get("timeout", 1) <= 0:
+        raise UsageError("--timeout has to be above 0")
     return request
 
 

@@ -64,6 +64,8 @@ def gather(request: Request, read_log: ReadLog | None = None) -> Gathered:
         decode = around.case(_side("decode", request.text("decode") or "", request, read_log))
         return Gathered((("prefill", prefill), ("decode", decode)), Pair(prefill, decode))
     found = list(_deployments(request, around, read_log))
+    if not found and request.files and request.flag("if_found"):
+        return Gathered()
     if not found:
         found = [around.with_flags(Deployment("the options", environment_known=False))]
     cases = [around.case(deployment) for deployment in found]

@@ -23,6 +23,8 @@ _IMAGE = re.compile(r"(?:^|/)vllm(?:-openai|-cpu|-ascend|-rocm)?(?:-[\w.-]+)?(?:
 _IMAGE_WORDS = re.compile(r"vllm[-/](?:openai|cpu|ascend|rocm|tpu)|/vllm(?::|$)")
 _TAG_VERSION = re.compile(r"^v?(\d+\.\d+(?:\.\d+)?(?:rc\d+)?(?:\.post\d+)?)")
 _MODULES = ("vllm.entrypoints.openai.api_server", "vllm.entrypoints.api_server", "vllm.entrypoints.launchers")
+_REDIRECTION = re.compile(r"(?<=\s)(?:\d|&)?(?:>>?|<)\s*(?:&\d|[^\s;&|<>'\"]+)(?=\s|[;&|]|$)")
+_SCRIPT_FLAG = re.compile(r"-[a-z]*c")
 _SEPARATORS = frozenset((";", "&&", "||", "|", "&", "(", ")", "|&", ";;", "{", "}"))
 
 
@@ -53,8 +55,10 @@ def find_launch(words: Sequence[str]) -> Launch | None:
             return Launch(tuple(rest[2:]), environment)
         if name in ("docker", "podman", "nerdctl") and rest[:1] == ["run"]:
             return _container_launch(rest[1:], environment)
-        if name in ("sh", "bash", "zsh") and "-c" in rest[:3]:
-            return _inner(rest[rest.index("-c") + 1 : rest.index("-c") + 2], environment)
+        if name in ("sh", "bash", "zsh"):
+            at = next((number for number, flag in enumerate(rest[:3]) if _SCRIPT_FLAG.fullmatch(flag)), None)
+            if at is not None:
+                return _inner(rest[at + 1 : at + 2], environment)
         if found := _ASSIGNMENT.fullmatch(word):
             environment[found[1]] = found[2]
     return None
@@ -173,7 +177,7 @@ def _open_quote(line: str) -> bool:
 
 def _commands(line: str) -> Iterator[list[str]]:
     """The words of each command in a line."""
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|()")
+    lexer = shlex.shlex(_REDIRECTION.sub(" ", line), posix=True, punctuation_chars=";&|()")
     lexer.whitespace_split = True
     lexer.commenters = "#"
     words: list[str] = []

@@ -79,6 +79,35 @@ def _unknown(problem: OptionProblem, name: str, rule: str, inputs: dict[str, str
     )
 
 
+_AT_LEAST_ONE = (
+    "tensor_parallel_size",
+    "pipeline_parallel_size",
+    "data_parallel_size",
+    "prefill_context_parallel_size",
+    "decode_context_parallel_size",
+    "max_num_seqs",
+    "max_num_batched_tokens",
+    "block_size",
+    "nnodes",
+)
+
+
+def check_sizes(case: Case) -> Iterator[Finding]:
+    """Sizes that have to be at least 1."""
+    for name in _AT_LEAST_ONE:
+        value = case.deployment.options.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+            flag = f"--{name.replace('_', '-')}"
+            yield error(
+                "config-sizes",
+                "config-cli-argument-invalid",
+                f"{flag} is {value}",
+                "It has to be at least 1.",
+                {name: value},
+                [step(case, "Leave it out, or give a positive number.", **{name: None})],
+            )
+
+
 def check_length(case: Case) -> Iterator[Finding]:
     """vLLM: config/model.py, _get_and_verify_max_len."""
     name, asked = "config-max-model-len", case.deployment.whole("max_model_len", 0)
@@ -245,4 +274,4 @@ def _vllm_port(case: Case) -> Iterator[Finding]:
         )
 
 
-CHECKS = (check_options, check_length, check_batches, check_parsers, check_variables)
+CHECKS = (check_options, check_sizes, check_length, check_batches, check_parsers, check_variables)

@@ -22,7 +22,7 @@ _CAVEAT = (
 def check_fit(case: Case) -> Iterator[Finding]:
     """Weights and one request of the full length against the memory that vLLM may take."""
     name, deployment = "memory-estimate", case.deployment
-    if deployment.platform == "cpu":
+    if deployment.platform == "cpu" or not (case.model or deployment.model or deployment.options):
         return
     if case.model is None or case.moe is None:
         yield skipped(name, "Weights and KV cache against the GPU's memory", case.model_missing)
@@ -134,7 +134,7 @@ def _too_long(
 
 
 def _smaller(case: Case, budget: float) -> list[Remedy | str | None]:
-    """Larger tensor-parallel sizes at which the weights fit."""
+    """Larger tensor-parallel sizes at which the weights and one request of full length fit."""
     assert case.model is not None
     assert case.moe is not None
     deployment = case.deployment
@@ -143,7 +143,8 @@ def _smaller(case: Case, budget: float) -> list[Remedy | str | None]:
     for size in tensor_sizes(case.model, case.moe, expert_parallel=deployment.expert_parallel, others=others):
         wider = deployment._replace(options={**deployment.options, "tensor_parallel_size": size})
         found = estimate(case.model, case.moe, wider)
-        if size > deployment.tp and found is not None and found.weights + found.rest < budget:
+        needed = found.weights + found.rest + found.cache_of(_length(case)) if found is not None else budget
+        if size > deployment.tp and needed < budget:
             fitting.append(size)
     if not fitting:
         return ["Use more GPUs (--tensor-parallel-size, --pipeline-parallel-size) or a quantized checkpoint."]
