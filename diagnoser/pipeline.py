@@ -180,16 +180,21 @@ class Pipeline:
         if moment.kind == "start":
             insort(self._starts, moment.order)
         last = self._moments[-1] if self._moments else None
-        if moment.kind in ("served", "refused") and last is not None and last.kind == moment.kind:
-            self._moments[-1] = moment if moment.kind == "served" else last
-            return
+        if moment.kind in ("served", "refused") and last is not None and _equal(last, moment):
+            if moment.kind == "refused":
+                return
+            self._times.pop(self._moments.pop().order, None)
         if moment.kind == "ready":
             run = self._run_of(moment.order)
             if self._ready_run == run:
                 return
             self._ready_run = run
         self._moments.append(moment)
-        self._times[moment.order] = self._intake.time.get(moment.source, "")
+        self._times[moment.order] = self._before(moment.source)
+
+    def _before(self, source: str) -> str:
+        """The last time that the source printed above its newest line."""
+        return self._intake.before.get(source) or self._intake.time.get(source, "")
 
     def _run_of(self, order: int) -> int:
         """How often the deployment had started by then; a block may be complete only after the next start."""
@@ -268,7 +273,7 @@ class Pipeline:
         elif len(self._failures) < (MAX_FAILURES if failure.kind != "message" or marks else MAX_MESSAGES):
             self._failures[key], self._marks[key], self._counts[key] = failure, marks, failure.count
             self._scattered.keep(key, block.records)
-            self._times[failure.order] = self._intake.time.get(failure.source, "")
+            self._times[failure.order] = self._before(failure.source)
         else:
             self._dropped += 1
             return None
@@ -276,6 +281,10 @@ class Pipeline:
 
     def _match(self, failure: Failure, records: Sequence[LogRecord] = ()) -> list[Match]:
         return self.catalogue.match(failure, self._facts.facts, self._hits, records=records)
+
+
+def _equal(one: Moment, other: Moment) -> bool:
+    return (one.kind, one.source) == (other.kind, other.source)
 
 
 def failures_of(text: str, catalogue: Catalogue) -> list[tuple[Failure, list[Match]]]:

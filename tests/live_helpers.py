@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 TESTS = Path(__file__).parent
 
@@ -28,9 +31,16 @@ def run(*command: str, options: Sequence[str] = (), **more: object) -> subproces
     )
 
 
-def start(*arguments: str, **more: object) -> subprocess.Popen[bytes]:
+@contextlib.contextmanager
+def start(*arguments: str, **more: object) -> Iterator[subprocess.Popen[bytes]]:
+    """The command line as a process, which does not outlive the test."""
     settings: dict[str, object] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment()}
-    return subprocess.Popen(tool(*arguments), **{**settings, **more})
+    process = subprocess.Popen(tool(*arguments), **{**settings, **more})
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def python(code: str) -> list[str]:
@@ -43,3 +53,17 @@ def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
     while not condition():
         assert time.monotonic() < limit, "waited too long"
         time.sleep(0.02)
+
+
+def line(stream: IO[bytes], seconds: float = 20.0) -> bytes:
+    """The next line of a pipe, which must come in time."""
+    found = b""
+    limit = time.monotonic() + seconds
+    while not found.endswith(b"\n"):
+        ready, _, _ = select.select([stream], [], [], max(0.0, limit - time.monotonic()))
+        assert ready, f"no line came; so far {found!r}"
+        byte = os.read(stream.fileno(), 1)
+        if not byte:
+            break
+        found += byte
+    return found

@@ -47,6 +47,8 @@ def watch(source: Input, settings: Settings, wishes: Wishes) -> int:
         speaker.tell(watcher.look(time.monotonic(), final=True))
     except Stop:
         pass
+    except KeyboardInterrupt:
+        return 130
     return speaker.status
 
 

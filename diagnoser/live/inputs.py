@@ -100,19 +100,21 @@ class Pipe(NamedTuple):
             tick()
 
 
-class Tee(NamedTuple):
+class Tee:
     """Standard input that is also passed through to standard output, without waiting for the analysis."""
 
-    fd: int = 0
-    target: int = 1
+    def __init__(self, fd: int = 0, target: int = 1) -> None:
+        self.reader_gone = False
+        """True when nobody read the standard output any more."""
+        self._fd, self._target = fd, target
 
     def feed(self, session: Session, tick: Tick) -> None:
         """See `Input`."""
         reading, writing = os.pipe()
-        never, _ = os.pipe()
+        never, held_open = os.pipe()
         feed = Feed(writing)
         feed.start()
-        passage = Passage(self.fd, self.target, lambda data: feed.put(STDOUT, data), never)
+        passage = Passage(self._fd, self._target, lambda data: feed.put(STDOUT, data), never)
         passage.start()
         threading.Thread(target=_close_after, args=(passage, feed), daemon=True).start()
         reader = FeedReader(reading)
@@ -122,6 +124,9 @@ class Tee(NamedTuple):
                 session.gap(STDIN_NAME, values["size"], values["newlines"])
             else:
                 session.take(STDIN_NAME, size, reader.read_into)
+        self.reader_gone = passage.reader_gone
+        for fd in (reading, never, held_open):
+            os.close(fd)
         session.end(STDIN_NAME, tail=True)
 
 

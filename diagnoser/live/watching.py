@@ -22,9 +22,8 @@ SETTLE_SECONDS = 0.3
 LONGEST_SECONDS = 2.0
 UNFINISHED_SECONDS = 3.0
 PATIENCE_SECONDS = 4.0
-FORGET_ABOVE = 200
-"""Different failures kept while nothing new happens."""
-_FORGET_SECONDS = 10.0
+FORGET_SECONDS = 30.0
+"""Failures are forgotten when nothing new has come for so long: what comes then is an incident of its own."""
 
 
 class Event(NamedTuple):
@@ -152,7 +151,7 @@ class Watcher:
 
     def _tidy(self, now: float) -> None:
         pipeline = self.session.pipeline
-        if pipeline.kept > FORGET_ABOVE and now - self._changed > _FORGET_SECONDS and not self._held:
+        if pipeline.kept and now - self._changed > FORGET_SECONDS and not self._held:
             pipeline.forget()
         if pipeline.seen < self._seen:
             self._seen, self._counts, self._roots = pipeline.seen, {}, set()

@@ -109,25 +109,25 @@ sys.exit(5 if got == [signal.SIGUSR1] else 0)
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"])
 def test_signals_are_passed_on_once(name):
-    process = live.start("run", "--", *live.python(TRAP))
-    assert process.stdout.readline() == b"ready\n"
-    process.send_signal(signal.Signals[name])
-    out, err = process.communicate(timeout=30)
+    with live.start("run", "--", *live.python(TRAP)) as process:
+        assert live.line(process.stdout) == b"ready\n"
+        process.send_signal(signal.Signals[name])
+        out, err = process.communicate(timeout=30)
 
-    assert out == f"['{name}']\n".encode()
-    assert process.returncode == (5 if name == "SIGUSR1" else 0)
-    assert bool(err) == (name == "SIGUSR1")
+        assert out == f"['{name}']\n".encode()
+        assert process.returncode == (5 if name == "SIGUSR1" else 0)
+        assert bool(err) == (name == "SIGUSR1")
 
 
 def test_a_signal_that_was_ignored_stays_ignored():
     ignore = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # noqa: E731
     code = "import signal; print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, flush=True); input()"
-    process = live.start("run", "--", *live.python(code), stdin=subprocess.PIPE, preexec_fn=ignore)
-    assert process.stdout.readline() == b"True\n"
-    process.send_signal(signal.SIGHUP)
-    out, err = process.communicate(b"\n", timeout=30)
+    with live.start("run", "--", *live.python(code), stdin=subprocess.PIPE, preexec_fn=ignore) as process:
+        assert live.line(process.stdout) == b"True\n"
+        process.send_signal(signal.SIGHUP)
+        out, err = process.communicate(b"\n", timeout=30)
 
-    assert (process.returncode, out, err) == (0, b"", b"")
+        assert (process.returncode, out, err) == (0, b"", b"")
 
 
 def test_sigpipe_is_as_a_shell_would_leave_it():
@@ -156,43 +156,43 @@ def test_a_terminal_stays_a_terminal():
     import termios
 
     fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 91, 0, 0))
-    process = live.start("run", "--", *live.python(code), stdin=inner, stdout=inner, stderr=inner)
-    os.close(inner)
-    assert process.wait(timeout=30) == 0
-    shown = b""
-    try:
-        while data := os.read(outer, 1000):
-            shown += data
-    except OSError:
-        pass
-    os.close(outer)
+    with live.start("run", "--", *live.python(code), stdin=inner, stdout=inner, stderr=inner) as process:
+        os.close(inner)
+        assert process.wait(timeout=30) == 0
+        shown = b""
+        try:
+            while data := os.read(outer, 1000):
+                shown += data
+        except OSError:
+            pass
+        os.close(outer)
 
-    assert shown == b"True True 91\r\na\rb\x1b[31mc\r\n"
+        assert shown == b"True True 91\r\na\rb\x1b[31mc\r\n"
 
 
 def test_output_comes_without_delay_and_in_parts():
     code = "import os, time\nfor part in (b'a', b'b', b'c\\n'): os.write(1, part); time.sleep(0.4)"
-    process = live.start("run", "--", *live.python(code))
-    parts = []
-    while part := os.read(process.stdout.fileno(), 100):
-        parts.append((time.monotonic(), part))
-    process.communicate()
+    with live.start("run", "--", *live.python(code)) as process:
+        parts = []
+        while part := os.read(process.stdout.fileno(), 100):
+            parts.append((time.monotonic(), part))
+        process.communicate()
 
-    assert [part for _, part in parts] == [b"a", b"b", b"c\n"]
-    assert parts[1][0] - parts[0][0] < 0.8
+        assert [part for _, part in parts] == [b"a", b"b", b"c\n"]
+        assert parts[1][0] - parts[0][0] < 0.8
 
 
 def test_processes_left_behind_keep_their_output_but_not_us():
     started = time.monotonic()
-    process = live.start("run", "--", "sh", "-c", "(sleep 3; echo late) & echo early; exit 4")
-    assert process.stdout.readline() == b"early\n"
-    assert process.wait(timeout=30) == 4
-    left_after = time.monotonic() - started
-    rest = process.stdout.read()
-    process.communicate()
+    with live.start("run", "--", "sh", "-c", "(sleep 3; echo late) & echo early; exit 4") as process:
+        assert live.line(process.stdout) == b"early\n"
+        assert process.wait(timeout=30) == 4
+        left_after = time.monotonic() - started
+        rest = process.stdout.read()
+        process.communicate()
 
-    assert rest == b"late\n"
-    assert left_after < 3
+        assert rest == b"late\n"
+        assert left_after < 3
 
 
 def test_inherited_processes_do_not_become_zombies():
@@ -201,21 +201,21 @@ def test_inherited_processes_do_not_become_zombies():
 
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: as the first process of a container
 
-    process = live.start(
+    with live.start(
         "run", "--", "sh", "-c", "sh -c 'true & exit 0' & sleep 0.7; echo look; sleep 1", preexec_fn=adopt
-    )
-    assert process.stdout.readline() == b"look\n"
-    states = [
-        line.split()[1]
-        for pid in os.listdir("/proc")
-        if pid.isdigit() and f"PPid:\t{process.pid}\n" in (status := _status(pid))
-        for line in status.splitlines()
-        if line.startswith("State")
-    ]
-    process.communicate(timeout=30)
+    ) as process:
+        assert live.line(process.stdout) == b"look\n"
+        states = [
+            line.split()[1]
+            for pid in os.listdir("/proc")
+            if pid.isdigit() and f"PPid:\t{process.pid}\n" in (status := _status(pid))
+            for line in status.splitlines()
+            if line.startswith("State")
+        ]
+        process.communicate(timeout=30)
 
-    assert states
-    assert "Z" not in states
+        assert states
+        assert "Z" not in states
 
 
 def _status(pid: str) -> str:
@@ -227,19 +227,19 @@ def _status(pid: str) -> str:
 
 
 def test_death_of_the_analysis_harms_nothing():
-    process = live.start("run", "--", "sh", "-c", "echo one; read line; echo two; exit 6", stdin=subprocess.PIPE)
-    assert process.stdout.readline() == b"one\n"
-    analysts = [
-        int(pid)
-        for pid in os.listdir("/proc")
-        if pid.isdigit() and f"PPid:\t{process.pid}\n" in _status(pid) and "Name:\tsh" not in _status(pid)
-    ]
-    assert len(analysts) == 1
-    os.kill(analysts[0], signal.SIGKILL)
-    out, err = process.communicate(b"go\n", timeout=30)
+    with live.start("run", "--", "sh", "-c", "echo one; read line; echo two; exit 6", stdin=subprocess.PIPE) as process:
+        assert live.line(process.stdout) == b"one\n"
+        analysts = [
+            int(pid)
+            for pid in os.listdir("/proc")
+            if pid.isdigit() and f"PPid:\t{process.pid}\n" in _status(pid) and "Name:\tsh" not in _status(pid)
+        ]
+        assert len(analysts) == 1
+        os.kill(analysts[0], signal.SIGKILL)
+        out, err = process.communicate(b"go\n", timeout=30)
 
-    assert (process.returncode, out) == (6, b"two\n")
-    assert err == b"diagnose: the analysis ended early; the output was passed through unchanged\n"
+        assert (process.returncode, out) == (6, b"two\n")
+        assert err == b"diagnose: the analysis ended early; the output was passed through unchanged\n"
 
 
 def test_settings_that_cannot_be_read_do_not_keep_the_command_from_running(tmp_path):

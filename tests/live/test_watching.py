@@ -142,8 +142,8 @@ def test_late_consequences_of_a_crash_that_was_told_are_not_told(clock):
     log = crash()
     cut = next(index for index, line in enumerate(log) if "AsyncLLM output_handler failed" in line)
     clock.write(log[:cut])
-    assert clock.wait(30) == [("new", "width 7 is odd", 1)]
-    clock.session.pipeline.forget()
+    assert clock.wait(60) == [("new", "width 7 is odd", 1)]
+    assert clock.session.pipeline.kept == 0
     clock.write(log[cut:])
 
     assert clock.wait(30) == []
@@ -184,7 +184,7 @@ def test_weeks_of_different_failures_stay_small_and_repeats_are_still_known(cloc
                 *SERVED,
             ]
         )
-    clock.wait(30)
+    clock.wait(40)
     kept = clock.session.pipeline.kept
     clock.write(crash())
     told = clock.wait(5)
@@ -192,6 +192,21 @@ def test_weeks_of_different_failures_stay_small_and_repeats_are_still_known(cloc
     assert kept == 0
     assert told == [("new", "width 7 is odd", 1)]
     assert clock.session.pipeline.finish().facts["vllm_version"].value == "0.26.0"
+
+
+def test_a_failure_after_a_long_silence_is_an_incident_of_its_own(clock):
+    clock.write(crash())
+    clock.wait(60)
+    clock.write(
+        [
+            "Traceback (most recent call last):",
+            '  File "/srv/app/a.py", line 3, in main',
+            "    load()",
+            "OSError: later",
+        ]
+    )
+
+    assert clock.wait(3) == [("new", "later", 1)]
 
 
 def test_the_end_of_the_input_settles_everything(clock):
