@@ -27,11 +27,11 @@ def _size(value: object, pattern: re.Pattern[str]) -> int | None:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int | float):
-        return int(value)
+        return int(value) if abs(value) < float("inf") else None
     found = pattern.fullmatch(value.lower()) if isinstance(value, str) else None
     if not found:
         return None
     try:
         return int(float(found[1]) * 1024 ** _POWERS[found[2] or "b"])
-    except ValueError:
+    except (ValueError, OverflowError):
         return None

@@ -213,7 +213,7 @@ def bomb_gzip(scale: float, folder: Path) -> Path:
 
 
 def bomb_gzip_in_gzip(scale: float, folder: Path) -> Path:
-    inner = gzip.compress(b"ERROR: x\n" * MEBIBYTE, 9) * int(300 * scale + 10)
+    inner = gzip.compress(b"\0" * 16 * MEBIBYTE, 9) * int(600 * scale + 40)
     return written(folder / "nested.gz", [gzip.compress(gzip.compress(inner, 9), 9)])
 
 
@@ -292,7 +292,7 @@ CASES = (
     Case("pieces", "200 MB of cut lines whose end never comes", pieces_without_end, seconds=60),
     Case("secrets", "100,000 different secrets", secrets, seconds=60),
     Case("gzip-bomb", "2 GB of zeros in 2 MB of gzip", bomb_gzip, PLAIN, seconds=30),
-    Case("gzip-in-gzip", "gzip inside gzip inside gzip", bomb_gzip_in_gzip, seconds=60),
+    Case("gzip-in-gzip", "10 GB of zeros in gzip inside gzip inside gzip", bomb_gzip_in_gzip, seconds=60),
     Case("xz-bomb", "2 GB of zeros as xz", bomb_xz, seconds=30),
     Case("bz2-bomb", "2 GB of zeros as bzip2", bomb_bz2, seconds=30),
     Case("zstd-bomb", "6 GB of zeros as zstd", bomb_zstd, seconds=30),
