@@ -103,6 +103,6 @@ def linked(report: Report, settings: Settings) -> Report:
     )
     left_out = len(report.findings) - len(findings)
     if left_out:
-        print(f"diagnose: {left_out} findings are ignored", file=sys.stderr)
+        print(f"diagnose: {left_out} ignored finding{'s' if left_out > 1 else ''}", file=sys.stderr)
     errors = any(finding.status == "error" for finding in findings)
     return report._replace(findings=findings, verdict="diagnosed" if errors else "healthy")

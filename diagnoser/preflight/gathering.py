@@ -77,7 +77,7 @@ def _deployments(request: Request, around: _Surroundings, read_log: ReadLog | No
     if request.command:
         yield around.with_flags(_from_command(request, around))
     for path in request.files:
-        launches = list(_from_file(path))
+        launches = _if_found(path) if request.flag("if_found") else list(_from_file(path))
         if not launches and not request.flag("if_found"):
             raise InputError(
                 path, "no vLLM launch was found in it", expected="a script, a manifest or values with `vllm serve`"
@@ -131,6 +131,19 @@ def _from_file(path: str) -> Iterator[Deployment]:
         return
     for launch in find_in_script(reading.read_text(path)):
         yield _of_launch(launch, f"{name}, line {launch.line}")
+
+
+def _if_found(path: str) -> list[Deployment]:
+    """Launches in a file that may have nothing to do with vLLM, or be a template that is no YAML before it is filled."""
+    text = reading.read_text(path)
+    if "vllm" not in text.lower():
+        return []
+    try:
+        return list(_from_file(path))
+    except InputError:
+        if "{{" in text:
+            return []
+        raise
 
 
 def _from_log(path: str, read_log: ReadLog | None) -> Deployment:

@@ -330,7 +330,7 @@ def test_ignored_rules_and_checks_are_left_out(capsys, dense):
 
     assert lines(capsys, *arguments)[0] == 1
     code, _, err = lines(capsys, *arguments, "--ignore", "parallel-pipeline-more-stages-than-layers")
-    assert (code, err) == (0, "diagnose: 1 findings are ignored\n")
+    assert (code, err) == (0, "diagnose: 1 ignored finding\n")
     assert lines(capsys, *arguments, "--ignore", "parallel-pipeline")[0] == 0
 
 
