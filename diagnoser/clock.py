@@ -2,6 +2,7 @@
 
     03-14 10:20:30            vLLM            2025-03-14 10:20:30,123   Python logging
     0314 10:20:30.123456      glog            2025-03-14T10:20:30.1Z    collectors
+    20250314 10:20:30.1       glog, by year   314 10:20:30.123456       torch
     Mar 14 10:20:30           syslog          10:20:30                  others
 
 Most of these name no year and no zone. Such times are read as UTC of the leap year 1972: what counts here is which
@@ -27,7 +28,8 @@ _SHAPES = tuple(
     for pattern in (
         rf"(?P<year>\d{{4}})[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T ]{_CLOCK}{_ZONE}",
         rf"(?P<month>\d\d)-(?P<day>\d\d) {_CLOCK}",
-        rf"(?P<month>\d\d)(?P<day>\d\d) {_CLOCK}",
+        rf"(?<!\d)(?P<year>\d{{4}})(?P<month>\d\d)(?P<day>\d\d) {_CLOCK}",
+        rf"(?<!\d)(?P<month>\d{{1,2}})(?P<day>\d\d) {_CLOCK}",
         rf"(?P<name>[A-Z][a-z]{{2}}) +(?P<day>\d{{1,2}}) {_CLOCK}",
         rf"(?:^|\[){_CLOCK}",
     )

@@ -6,6 +6,7 @@ sources of a run can be taken in one after the other, side by side, or in anothe
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
@@ -54,13 +55,17 @@ class Intake:
         """Reading order of the last record."""
         self.time: dict[str, str] = {}
         """The last time that each source printed."""
+        self.before: dict[str, str] = {}
+        """The same before its newest line, which completes what stands above it."""
         self.hosts: dict[str, set[str]] = {}
         """Hosts that the records of each source name as their writers'."""
         self._accepts = accepts
         self._aside = aside
         self._streams = Streams()
-        self._assemblers: dict[StreamKey, Assembler] = {}
+        self._assemblers: OrderedDict[StreamKey, Assembler] = OrderedDict()
+        """Open streams, the longest silent first (a plain dict would look for its first key among the deleted)."""
         self._latest: dict[StreamKey, int] = {}
+        self._last: StreamKey | None = None
         self._peelers: dict[str, Peeler] = {}
         self._own = OwnReports()
 
@@ -116,6 +121,8 @@ class Intake:
 
     def _record(self, record: LogRecord, done: list[Block]) -> None:
         self.order += 1
+        if record.source in self.time:
+            self.before[record.source] = self.time[record.source]
         if record.time is not None:
             self.time[record.source] = record.time
         if record.process.host is not None:
@@ -125,8 +132,12 @@ class Intake:
                 self._aside(record)
             return
         key = self._streams.feed(record)
-        assembler = self._assemblers.pop(key, None) or Assembler()
-        self._assemblers[key] = assembler
+        assembler = self._assemblers.get(key)
+        if assembler is None:
+            assembler = self._assemblers[key] = Assembler()
+        elif self._last is not key:
+            self._assemblers.move_to_end(key)
+        self._last = key
         self._latest[key] = self.order
         done += assembler.feed(record, self.order)
         if len(self._assemblers) > MAX_STREAMS:
