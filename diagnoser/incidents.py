@@ -17,6 +17,7 @@ from diagnoser.lifecycle import Moment
 from diagnoser.model import Impact, Incident, Process, Rule
 from diagnoser.picking import Picked, is_native, pick_root
 from diagnoser.roles import Case, Played, depth, play
+from diagnoser.servers import Servers
 
 _QUIET_LINES = 3
 """Lines that may follow the last wait of a hang."""
@@ -38,15 +39,23 @@ class _Run(NamedTuple):
 
     cases: list[Played]
     moments: list[Moment]
+    servers: Servers
 
 
 def build(
-    cases: Sequence[Case], moments: Sequence[Moment], rules: Mapping[str, Rule], *, last: int | None = None
+    cases: Sequence[Case],
+    moments: Sequence[Moment],
+    rules: Mapping[str, Rule],
+    *,
+    last: int | None = None,
+    logs: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Every incident, crashes before failed requests, in order of time otherwise.
 
     `last` is the reading order of the last line; it tells whether a wait that the log ends with was the end of all.
+    `logs` gives the name that several sources have in common which are pieces of one log.
     """
+    servers = Servers(moments, logs or {})
     played = [play(case, rules) for case in sorted(cases, key=lambda case: case.failure.order)]
     played = [item for item in played if item.part != "noise"]
     moments = sorted(moments, key=lambda moment: moment.order)
@@ -55,7 +64,7 @@ def build(
     crashes: list[Incident] = []
     requests: list[Incident] = []
     stopped = False
-    for run in _runs(played, moments):
+    for run in _runs(played, moments, servers):
         ordered = _ordered_stop(run)
         stopped = ordered is not None
         if ordered is not None:
@@ -79,15 +88,16 @@ def _without_server(item: Played) -> Played:
     return item
 
 
-def _runs(cases: list[Played], moments: list[Moment]) -> list[_Run]:
+def _runs(cases: list[Played], moments: list[Moment], servers: Servers) -> list[_Run]:
     """Splits at each start that follows the end of the run before it."""
     boundaries: list[int] = []
-    ended_at = [item.failure.order for item in cases if item.terminal]
-    ended_at += [moment.order for moment in moments if moment.kind in ("stop", "down")]
-    ended_at.sort()
+    ends = [(item.failure.order, item.failure.source) for item in cases if item.terminal]
+    ends += [(moment.order, moment.source) for moment in moments if moment.kind in ("stop", "down")]
     last = -1
     for moment in moments:
-        if moment.kind == "start" and any(last < end < moment.order for end in ended_at):
+        if moment.kind == "start" and any(
+            last < order < moment.order and servers.ends_before(source, moment.source) for order, source in ends
+        ):
             boundaries.append(moment.order)
             last = moment.order
     edges = [-1, *boundaries, 1 << 62]
@@ -95,6 +105,7 @@ def _runs(cases: list[Played], moments: list[Moment]) -> list[_Run]:
         _Run(
             [item for item in cases if low <= item.failure.order < high],
             [moment for moment in moments if low <= moment.order < high],
+            servers,
         )
         for low, high in pairwise(edges)
     ]
@@ -142,7 +153,7 @@ def _crash(run: _Run, rules: Mapping[str, Rule], *, stopped: bool) -> Incident |
         return None
     if not terminal and all(_harmless(item) for item in cases):
         return None
-    picked = pick_root(cases, run.moments)
+    picked = pick_root(cases, run.moments, run.servers)
     return _incident(picked, cases, run, rules, _impact(picked.root, terminal, run, rules))
 
 
@@ -214,15 +225,12 @@ def _impact(root: Played, terminal: list[Played], run: _Run, rules: Mapping[str,
 def _incident(picked: Picked, cases: list[Played], run: _Run, rules: Mapping[str, Rule], impact: Impact) -> Incident:
     root, reasons, incomplete = picked
     copies = [item for item in cases if item is not root and item.failure.fingerprint == root.failure.fingerprint]
-    also_on: list[Process] = []
-    for item in copies:
-        speaker = item.failure.speaker
-        if speaker.known and not any(_same_writer(speaker, known) for known in (root.failure.speaker, *also_on)):
-            also_on.append(speaker)
+    also_on = _other_writers(root.failure.speaker, [item.failure.speaker for item in copies])
     if also_on:
         others = "1 other process" if len(also_on) == 1 else f"{len(also_on)} other processes"
         reasons.append(f"The same error appears in {others}; it is reported once.")
-    rest = [item for item in cases if item is not root and item not in copies]
+    told = {id(root), *map(id, copies)}
+    rest = [item for item in cases if id(item) not in told]
     chain = chain_of(root, rest, rules)
     if any(quotes(item, root.failure) for item in rest):
         reasons.append("A wrapper in another process quotes its text.")
@@ -244,12 +252,22 @@ def _incident(picked: Picked, cases: list[Played], run: _Run, rules: Mapping[str
     )
 
 
-def _same_writer(one: Process, other: Process) -> bool:
-    """True when both may name one process: a quotation of it may know less of its place than its own lines."""
-    if one.pid is None or other.pid is None:
-        return one == other
-    hosts = {one.host, other.host} - {None}
-    return (one.pid, one.name) == (other.pid, other.name) and len(hosts) < 2
+def _other_writers(root: Process, speakers: Sequence[Process]) -> list[Process]:
+    """Each process other than the root's, once: a quotation of it may know less of its place than its own lines."""
+    found: list[Process] = []
+    hosts: dict[object, set[str | None]] = {_writer_key(root): {root.host}}
+    for speaker in speakers:
+        if not speaker.known:
+            continue
+        known = hosts.setdefault(_writer_key(speaker), set())
+        if not known or not (speaker.host is None or None in known or speaker.host in known):
+            found.append(speaker)
+        known.add(speaker.host)
+    return found
+
+
+def _writer_key(process: Process) -> object:
+    return (process.pid, process.name) if process.pid is not None else process
 
 
 def _fetch(cases: list[Played], rules: Mapping[str, Rule]) -> tuple[str, ...]:

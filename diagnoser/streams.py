@@ -18,6 +18,7 @@ _NATIVE = frozenset({"glog", "nccl", "kernel"})
 """Formats of native code, whose records have one line."""
 _HEADED = frozenset({"sglang"})
 """Formats that name the writer, but no level, and only on the first line of a record."""
+_MOST_USUAL = 2_048
 _CALM = frozenset({"DEBUG", "INFO", "TRACE"})
 _TRACEBACK = "Traceback (most recent call last)"
 
@@ -40,9 +41,16 @@ class Streams:
         self._headed: dict[object, StreamKey] = {}
         """The same for formats that name the writer on the first line of a record only."""
 
+        self._usual: dict[tuple[int, str], tuple[Process, StreamKey]] = {}
+        """Keys of records whose format repeats its prefix, by the identity of the writer: most lines of a flood."""
+
     def feed(self, record: LogRecord) -> StreamKey:
         """The stream that the record belongs to."""
         process = record.process
+        if record.level is not None and record.format == "vllm":
+            known = self._usual.get((id(process), record.source))
+            if known is not None and known[0] is process:
+                return known[1]
         place = (record.source, process.pod, process.container)
         writer = _writer(process)
         if record.level is None and record.site is None:
@@ -59,8 +67,14 @@ class Streams:
         if record.format not in _REPEATING and record.format not in _NATIVE:
             opens = record.level not in _CALM or _TRACEBACK in record.body
             self._continues[place] = self._continues[place, writer] = key if opens else None
+            if opens:
+                self._usual.clear()
         elif writer is not None:
             self._continues.pop((place, writer), None)
+        if record.format == "vllm":
+            if len(self._usual) >= _MOST_USUAL:
+                self._usual.clear()
+            self._usual[id(process), record.source] = process, key
         return key
 
 
