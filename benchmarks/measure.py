@@ -41,7 +41,9 @@ class Figures(NamedTuple):
     cpu: float
     peak_mib: float
     ratio: float
-    """Median over the rounds of the reference's time divided by this one's: above 1 is faster than the reference."""
+    """Median over the rounds of the reference's wall time divided by this one's: above 1 is faster."""
+    cpu_ratio: float
+    """The same of processor time, which says more on a machine that others use too."""
     runs: int
 
 
@@ -77,9 +79,11 @@ def compare(commands: Sequence[Command], runs: int) -> list[Figures]:
     figures = []
     for place, command in enumerate(commands):
         mine = [row[place] for row in rounds]
-        ratio = statistics.median(row[0].wall / row[place].wall for row in rounds)
+        ratios = [
+            statistics.median(row[0][field] / max(row[place][field], 1e-6) for row in rounds) for field in range(2)
+        ]
         median = [statistics.median(run[field] for run in mine) for field in range(3)]
-        figures.append(Figures(command.tool, *median, ratio, runs))
+        figures.append(Figures(command.tool, *median, *ratios, runs))
     return figures
 
 

@@ -89,8 +89,8 @@ class Bench:
         """Measure and print one case."""
         figures = self.results[case] = compare(list(commands), self.runs)
         print(f"\n{case}")
-        for tool, wall, cpu, peak, ratio, _ in figures:
-            print(f"  {tool:20} {wall:9.3f} s  cpu {cpu:8.3f} s  {peak:8.1f} MiB  {ratio:6.2f} x")
+        for tool, wall, cpu, peak, ratio, cpu_ratio, _ in figures:
+            print(f"  {tool:20} {wall:9.3f} s  cpu {cpu:8.3f} s  {peak:8.1f} MiB  {ratio:6.2f} x  {cpu_ratio:6.2f} x")
         sys.stdout.flush()
 
 
@@ -176,8 +176,8 @@ def case_dense(b: Bench) -> None:
         with path.open("rb") as file:
             count = sum(1 for _ in file)
         b.report(f"{name}, {count} lines", [*b.ripgrep(path), b.reader(1, path), b.diagnose(path)])
-        for tool, wall, *_ in b.results[f"{name}, {count} lines"]:
-            print(f"  {tool:20} {count / wall:12,.0f} lines/s")
+        for tool, _, cpu, *_ in b.results[f"{name}, {count} lines"]:
+            print(f"  {tool:20} {count / cpu:12,.0f} lines per second of processor time")
 
 
 def fill(folder: Path, count: int, size: int) -> None:
@@ -257,7 +257,7 @@ def main() -> None:
         bench = Bench(Path(folder), options)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         print(f"{platform.platform()}, {cores} processors, Python {platform.python_version()}")
-        print("ratios above 1 are faster than the first row")
+        print("the last columns: speed by wall and by processor time; above 1 is faster than the first row")
         for name in options.only or CASES:
             CASES[name](bench)
     if options.json:
@@ -270,12 +270,12 @@ def main() -> None:
 
 def markdown(results: dict[str, list[Figures]]) -> Iterable[str]:
     """One table over all cases; the tool in the first row of a case is the reference of its ratios."""
-    yield "| case | tool | wall, s | processor, s | peak, MiB | speed |"
-    yield "|---|---|---:|---:|---:|---:|"
+    yield "| case | tool | wall, s | processor, s | peak, MiB | speed by wall time | by processor time |"
+    yield "|---|---|---:|---:|---:|---:|---:|"
     for case, figures in results.items():
-        for place, (tool, wall, cpu, peak, ratio, _) in enumerate(figures):
+        for place, (tool, wall, cpu, peak, ratio, cpu_ratio, _) in enumerate(figures):
             name = "" if place else case
-            yield f"| {name} | {tool} | {wall:.3f} | {cpu:.3f} | {peak:.1f} | {ratio:.2f} x |"
+            yield f"| {name} | {tool} | {wall:.3f} | {cpu:.3f} | {peak:.1f} | {ratio:.2f} x | {cpu_ratio:.2f} x |"
 
 
 if __name__ == "__main__":
