@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from diagnoser.catalogue.patterns import GROUP_AGAIN, tree
 
-TRIAL_BUDGET = 0.05
-"""Seconds that a pattern may take on one attack text; sane patterns take well below a millisecond."""
+TRIAL_BUDGET = 0.1
+"""Seconds of processor time that a pattern may take on one attack text; sane patterns take below a millisecond."""
 ATTACK_LENGTH = 3_000
 """Characters of an attack text: a quadratic pattern stays inside the budget, a cubic or exponential one does not."""
 MOST_ATTACKS = 48
@@ -20,6 +21,10 @@ MOST_ATTACKS = 48
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
 _UNBOUNDED = 1_000
 """A repetition that allows this many turns counts as endless."""
+QUICK = 4_096
+"""Characters of a text on which a pattern that is at worst quadratic can't take long, whatever the text is."""
+MOST_PATHS = 128
+"""Ways through a pattern that are looked at one by one."""
 _MANY = 4
 """So many turns of something endless are as bad as endless turns to a text of any length."""
 
@@ -36,17 +41,29 @@ def danger(pattern: str, length: int = ATTACK_LENGTH) -> str | None:
     return None
 
 
-def simple(pattern: str) -> bool:
-    """Whether a pattern is read alike by both modules and can go on in several ways at one place at most.
+def quick_length(pattern: str) -> int:
+    """Length of texts on which a pattern can't take long; 0 when it may on any, or when the two modules differ on it.
 
-    Its time grows with the square of the text at worst.
+    A pattern that can go on in several ways at n places takes time that grows with the power n + 1 of the text.
     """
-    if not pattern.isascii():
-        return False
+    if not pattern.isascii() and re.search(r"\(\?\w*i", pattern):
+        return 0  # the modules fold the case of some letters beyond ASCII differently
     parsed = tree(pattern)
-    if any(GROUP_AGAIN in name for name in parsed.state.groupdict):
-        return False
-    return _nested(parsed) is None and _open_places(list(_atoms(parsed))) <= 1
+    if any(GROUP_AGAIN in name for name in parsed.state.groupdict) or _nested(parsed) or _empty_turns(parsed):
+        return 0
+    places = max(_open_places(path) for path in _paths(parsed))
+    return {0: QUICK, 1: QUICK, 2: 256, 3: 64}.get(places, 0)
+
+
+def _empty_turns(parsed: Iterable[tuple[Any, Any]]) -> bool:
+    """Whether a repetition may take turns that match nothing."""
+    for op, value in parsed:
+        name = str(op)
+        if name in (*_REPEATS, "POSSESSIVE_REPEAT") and value[1] > 1 and value[2].getwidth()[0] == 0:
+            return True
+        if any(_empty_turns(part) for part in _parts(name, value)):
+            return True
+    return False
 
 
 class _Atom(NamedTuple):
@@ -56,6 +73,26 @@ class _Atom(NamedTuple):
     repeats: bool
     surely: bool
     """True for a character that every match has here."""
+
+
+def _paths(parsed: Iterable[tuple[Any, Any]]) -> list[list[_Atom]]:
+    """The ways through a pattern's alternatives, each as items in a row; when there are too many, one row of all."""
+    items = list(parsed)
+    paths: list[list[_Atom]] = [[]]
+    for op, value in items:
+        name = str(op)
+        if name == "BRANCH":
+            ways = [way for branch in value[1] for way in _paths(branch)]
+        elif name in ("SUBPATTERN", "ATOMIC_GROUP"):
+            ways = _paths(next(iter(_parts(name, value))))
+        elif name in _REPEATS and tuple(value[:2]) == (0, 1):
+            ways = [[], *_paths(value[2])]
+        else:
+            ways = [list(_atoms([(op, value)]))]
+        if len(paths) * len(ways) > MOST_PATHS:
+            return [list(_atoms(items))]
+        paths = [path + way for path in paths for way in ways]
+    return paths
 
 
 def _atoms(parsed: Iterable[tuple[Any, Any]], surely: bool = True) -> Iterator[_Atom]:
@@ -69,7 +106,10 @@ def _atoms(parsed: Iterable[tuple[Any, Any]], surely: bool = True) -> Iterator[_
                 yield from inner
             else:
                 yield from _atoms(value[2], surely and value[0] == 1)
-        elif name in ("ASSERT", "ASSERT_NOT", "GROUPREF", "GROUPREF_EXISTS"):
+        elif name in ("ASSERT", "ASSERT_NOT"):
+            if any(atom.repeats for atom in _atoms(value[1], False)):
+                yield _Atom(frozenset(_ALPHABET), True, False)
+        elif name in ("GROUPREF", "GROUPREF_EXISTS"):
             yield _Atom(frozenset(_ALPHABET), True, False)
         elif name == "BRANCH":
             for branch in value[1]:
@@ -179,7 +219,8 @@ def _ambiguous_branch(inner: Any) -> bool:
     return False
 
 
-_ALPHABET = [chr(code) for code in range(9, 127) if code not in range(14, 32)] + ["é", "中"]
+_ALPHABET = [chr(code) for code in range(9, 127) if code not in range(14, 32)] + ["中"]
+_BEYOND = {"中"}
 
 
 def _characters(parsed: Iterable[tuple[Any, Any]]) -> set[str]:
@@ -188,9 +229,9 @@ def _characters(parsed: Iterable[tuple[Any, Any]]) -> set[str]:
     for op, value in parsed:
         name = str(op)
         if name == "LITERAL":
-            found.add(chr(value))
+            found.add(_represented(value))
         elif name == "NOT_LITERAL":
-            found |= set(_ALPHABET) - {chr(value)}
+            found |= set(_ALPHABET) - ({chr(value)} if value < 127 else set())
         elif name == "ANY":
             found |= set(_ALPHABET) - {"\n"}
         elif name == "IN":
@@ -203,8 +244,6 @@ def _characters(parsed: Iterable[tuple[Any, Any]]) -> set[str]:
 
 def _class(members: Sequence[tuple[Any, Any]]) -> set[str]:
     """Characters of the test alphabet in a class such as `[\\w.]`."""
-    import re
-
     found: set[str] = set()
     negated = False
     kinds = {"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w"}
@@ -213,15 +252,21 @@ def _class(members: Sequence[tuple[Any, Any]]) -> set[str]:
         if name == "NEGATE":
             negated = True
         elif name == "LITERAL":
-            found.add(chr(value))
+            found.add(_represented(value))
         elif name == "RANGE":
             found |= {character for character in _ALPHABET if value[0] <= ord(character) <= value[1]}
+            found |= {_represented(value[1])}
         elif name == "CATEGORY":
             kind = str(value).removeprefix("CATEGORY_")
             wanted = kinds.get(kind.removeprefix("NOT_"), ".")
             inside = {character for character in _ALPHABET if re.match(wanted, character)}
             found |= set(_ALPHABET) - inside if kind.startswith("NOT_") else inside
-    return set(_ALPHABET) - found if negated else found
+    return (set(_ALPHABET) - found) | _BEYOND if negated else found
+
+
+def _represented(code: int) -> str:
+    """The character of the test alphabet that stands for this one: itself, or one for all beyond ASCII."""
+    return chr(code) if chr(code) in _ALPHABET else "中"
 
 
 def _slow_text(pattern: str, parsed: Any, length: int) -> str | None:
@@ -230,27 +275,19 @@ def _slow_text(pattern: str, parsed: Any, length: int) -> str | None:
 
     compiled = regex.compile(pattern, regex.V0)
     for attack in attacks(parsed, length):
-        start = time.perf_counter()
-        try:
-            compiled.search(attack, timeout=TRIAL_BUDGET * 4)
-        except TimeoutError:
-            return attack[:40]
-        if time.perf_counter() - start > TRIAL_BUDGET and _still_slow(compiled, attack):
+        if _takes_long(compiled, attack) and _takes_long(compiled, attack):
             return attack[:40]
     return None
 
 
-def _still_slow(compiled: Any, attack: str) -> bool:
-    """A second look: the machine may have been busy during the first."""
-    for _ in range(2):
-        start = time.perf_counter()
-        try:
-            compiled.search(attack, timeout=TRIAL_BUDGET * 4)
-        except TimeoutError:
-            continue
-        if time.perf_counter() - start <= TRIAL_BUDGET:
-            return False
-    return True
+def _takes_long(compiled: Any, attack: str) -> bool:
+    """Whether a search takes more than its budget; asked twice, as the machine may be busy with something else."""
+    start = time.process_time()
+    try:
+        compiled.search(attack, timeout=TRIAL_BUDGET * 20)
+    except TimeoutError:
+        return True
+    return time.process_time() - start > TRIAL_BUDGET
 
 
 def attacks(parsed: Any, length: int = ATTACK_LENGTH) -> Iterator[str]:

@@ -10,7 +10,7 @@ from diagnoser.catalogue import index as compact
 from diagnoser.catalogue.index import Head, Test
 from diagnoser.catalogue.matcher import Held, contradicted, holds, ordered
 from diagnoser.catalogue.prefilter import Prefilter
-from diagnoser.catalogue.search import Searcher, normalize
+from diagnoser.catalogue.search import Pattern, Searcher, normalize
 from diagnoser.catalogue.store import Shelf, open_shelf, prebuilt, read_shelf
 from diagnoser.catalogue.subjects import (
     Context,
@@ -224,7 +224,7 @@ class Catalogue:
         return Test(*self._head(*self._where[hit.rule_id]).conditions[hit.condition_index])
 
 
-def _log_pattern(head: Head, place: int) -> str | tuple[str, ...] | None:
+def _log_pattern(head: Head, place: int) -> Pattern | None:
     """The `log` pattern of a condition, or of its `not`."""
     test = Test(*head.conditions[place if place >= 0 else -1 - place])
     return test.log if place >= 0 else (Test(*test.negate).log if test.negate else None)

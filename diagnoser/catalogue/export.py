@@ -39,7 +39,7 @@ def markdown(shown: Page) -> str:
         lines += ["## Where to look", "", f"In {POINTERS[rule.points_to]}.", ""]
     if rule.fetch:
         lines += ["## What to collect", "", escape(rule.fetch.strip()), ""]
-    lines += ["## Recognised by", ""]
+    lines += ["## Recognized by", ""]
     for signature in shown.signatures:
         parts = ", ".join(f"{name} {code(pattern)}" for name, pattern in signature.parts)
         lines.append(f"- {signature.confidence}: {parts}")
@@ -125,7 +125,7 @@ def _steps(shown: Page) -> list[str]:
     lines = ["## What to do", ""]
     for number, step in enumerate(shown.steps, 1):
         lines.append(f"{number}. {escape(step.do)}")
-        indent = "   "
+        indent = "    "  # Python's Markdown, which MkDocs uses, ends the list at less
         if step.why:
             lines += ["", f"{indent}Why: {escape(step.why)}"]
         if step.run:

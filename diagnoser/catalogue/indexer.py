@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from diagnoser.catalogue import patterns
-from diagnoser.catalogue.backtracking import simple
+from diagnoser.catalogue.backtracking import QUICK, quick_length
 from diagnoser.catalogue.drawers import Candidate, filed, pack
 from diagnoser.catalogue.index import GRAM, MARSHAL_VERSION, Head, Index, Test
 from diagnoser.catalogue.loader import Loaded
 from diagnoser.catalogue.rule import PATTERN_KEYS, SUBJECT_KEYS
-from diagnoser.catalogue.search import Pattern
+from diagnoser.catalogue.search import ENGINE, Pattern
 from diagnoser.model import Condition, Rule
 
 
@@ -71,7 +71,7 @@ def _test(condition: Condition) -> Test:
     return Test(
         condition.confidence,
         names,
-        ("", condition.exception) if condition.exception and simple(condition.exception) else condition.exception,
+        _searched(condition.exception) if condition.exception else None,
         _pattern(condition.message),
         _pattern(condition.code),
         _pattern(condition.frame),
@@ -86,10 +86,14 @@ def _test(condition: Condition) -> Test:
 
 
 def _pattern(pattern: str | None) -> Pattern | None:
-    """The literals that a pattern comes down to, a simple pattern, or the pattern itself."""
-    if not pattern:
-        return None
-    return patterns.plain(pattern) or (("", pattern) if simple(pattern) else pattern)
+    """The cheapest form of a pattern that is searched for."""
+    return (patterns.plain(pattern) or _searched(pattern)) if pattern else None
+
+
+def _searched(pattern: str) -> Pattern:
+    """A pattern that takes an engine; one that may take long with what tells that it need not run."""
+    limit = quick_length(pattern)
+    return (ENGINE, pattern, limit) if limit >= QUICK else (ENGINE, pattern, limit, *patterns.demands(pattern))
 
 
 def _candidates(number: int, conditions: Sequence[Condition]) -> Iterator[tuple[Candidate, tuple[str, ...] | None]]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from diagnoser.catalogue.evidence import frame_evidence, line_evidence, message_evidence, record_evidence
 from diagnoser.catalogue.index import Head, Test
-from diagnoser.catalogue.search import Hit, Pattern, Searcher
+from diagnoser.catalogue.search import Hit, Pattern, Searcher, expression
 from diagnoser.catalogue.subjects import Context, LogHit, RecordHit, Subject
 from diagnoser.model import CONFIDENCES, Confidence, Evidence, Facts, Frame, Match, Process
 
@@ -123,7 +123,7 @@ def _subject_holds(
     if test.exception is not None:
         if not type_holds(test, subject.type, context.searcher, quoted=failure.quoted):
             return False
-        if "(?P<" in (test.exception if isinstance(test.exception, str) else test.exception[1]):
+        if "(?P<" in expression(test.exception):
             _take(captures, context.searcher.full(test.exception, subject.type or ""))
     steps: tuple[tuple[Pattern | None, Callable[[], Iterable[tuple[str, Frame | None]]]], ...] = (
         (test.message, lambda: ((subject.message, None),)),

@@ -19,6 +19,7 @@ from diagnoser.catalogue.search import normalize
 
 MOST_ALTERNATIVES = 32
 """Literals that one pattern may ask for; beyond it the prefilter would cost more than it saves."""
+MOST_DEMANDS = 4
 SHORTEST_LITERAL = 3
 LARGEST_CLASS = 4
 """Characters of a class such as `[345]` that is taken for alternatives."""
@@ -91,6 +92,16 @@ def required(pattern: str) -> tuple[str, ...]:
     except (re.error, RecursionError, OverflowError, ImportError):
         return ()
     return max((clause for clause in _clauses(found) if _usable(clause)), key=_worth, default=())
+
+
+def demands(pattern: str) -> tuple[tuple[str, ...], ...]:
+    """All that `required` could choose from: of each, a match contains at least one literal. The best come first."""
+    try:
+        found = _sequence(tree(pattern))
+    except (re.error, RecursionError, OverflowError, ImportError):
+        return ()
+    usable = dict.fromkeys(clause for clause in _clauses(found) if _usable(clause) or _telling(clause))
+    return tuple(sorted(usable, key=_worth, reverse=True)[:MOST_DEMANDS])
 
 
 def surest_literal(pattern: str) -> int:
@@ -208,7 +219,7 @@ def _sequence(parsed: Iterable[tuple[Any, Any]]) -> _Found:
     if whole:
         return _Found(run, tuple(clauses))
     clauses.append(run)
-    return _Found(None, tuple(clause for clause in clauses if _usable(clause)))
+    return _Found(None, tuple(clause for clause in clauses if _usable(clause) or _telling(clause)))
 
 
 def _item(name: str, value: Any) -> _Found:
@@ -278,6 +289,15 @@ def _usable(clause: tuple[str, ...]) -> bool:
     return 0 < len(clause) <= MOST_ALTERNATIVES and all(len(text) >= SHORTEST_LITERAL for text in clause)
 
 
+def _telling(clause: tuple[str, ...]) -> bool:
+    """Short, but of characters that words do not have, such as `>=`."""
+    return 0 < len(clause) <= MOST_ALTERNATIVES and all(len(t) >= 2 and not any(map(str.isalnum, t)) for t in clause)
+
+
 def _worth(clause: tuple[str, ...]) -> float:
-    """Longer literals and fewer of them filter better."""
-    return min(min(len(text), 24) for text in clause) - 0.6 * (len(clause) - 1)
+    """Longer literals and fewer of them filter better, and characters beyond ASCII are rare in logs."""
+    return min(min(len(text) + 2 * sum(map(_is_rare, text)), 24) for text in clause) - 0.6 * (len(clause) - 1)
+
+
+def _is_rare(character: str) -> bool:
+    return not character.isascii()

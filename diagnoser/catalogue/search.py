@@ -16,15 +16,19 @@ LONGEST_TEXT = 1 << 18
 """Characters of a text that are searched; messages beyond it are cut in the middle."""
 
 
-QUICK_TEXT = 2_048
-"""Characters of a text on which a simple pattern can't take long, whatever the text is."""
+Pattern = str | tuple[Any, ...]
+"""A regular expression as it is; or the literals that searching for it comes down to; or, behind `ENGINE`, an
+expression, the length of texts on which it can't take long, and what a text must contain for it (one literal of each
+further entry).
 
-Pattern = str | tuple[str, ...]
-"""A regular expression; the literals that searching for it comes down to; or an empty text and a simple expression.
-
-A simple expression never has more than one place at a time where it could go on in several ways. On short texts it runs
-in the stdlib's engine, which knows no time limit but need not be loaded.
+On texts of that length it runs in the stdlib's engine, which knows no time limit but need not be loaded.
 """
+ENGINE = ""
+
+
+def expression(pattern: Pattern) -> str:
+    """The regular expression of a pattern that is not down to literals."""
+    return pattern if isinstance(pattern, str) else str(pattern[1])
 
 _CASE_TWINS = str.maketrans({"\u212a": "k", "\u017f": "s", "\u0130": "i", "\u0131": "i"})
 """Letters beyond ASCII that match an ASCII letter when case is ignored."""
@@ -57,29 +61,36 @@ class Searcher:
         """The first place where a pattern holds."""
         if len(text) > LONGEST_TEXT:
             text = text[: LONGEST_TEXT // 2] + "\n" + text[-LONGEST_TEXT // 2 :]
-        if isinstance(pattern, tuple):
-            return self._simple(pattern[1], text, full=False) if pattern[0] == "" else _find(pattern, text)
-        return self._bounded(pattern, text, full=False)
+        if isinstance(pattern, str):
+            return self._bounded(pattern, text, full=False)
+        if pattern[0] != ENGINE:
+            return _find(pattern, text)
+        if len(pattern) > 3:
+            normalized = normalize(text)
+            if not all(any(literal in normalized for literal in clause) for clause in pattern[3:]):
+                return None
+        return self._quick_or_bounded(pattern, text, full=False)
 
     def full(self, pattern: Pattern, text: str) -> Hit | None:
         """A match of the whole text."""
-        if isinstance(pattern, tuple):
-            return self._simple(pattern[1], text, full=True)
-        return self._bounded(pattern, text, full=True)
+        if isinstance(pattern, str):
+            return self._bounded(pattern, text, full=True)
+        return self._quick_or_bounded(pattern, text, full=True)
 
-    def _simple(self, pattern: str, text: str, *, full: bool) -> Hit | None:
-        """A simple pattern, in the engine that is there already."""
-        if len(text) > QUICK_TEXT or self._slow.get(pattern, 0) >= MOST_TIMEOUTS:
-            return self._bounded(pattern, text, full=full)
-        compiled = self._quick.get(pattern)
+    def _quick_or_bounded(self, pattern: tuple[Any, ...], text: str, *, full: bool) -> Hit | None:
+        """In the engine that is there already, where that can't take long."""
+        expressed: str = pattern[1]
+        if len(text) > pattern[2] or self._slow.get(expressed, 0) >= MOST_TIMEOUTS:
+            return self._bounded(expressed, text, full=full)
+        compiled = self._quick.get(expressed)
         if compiled is None:
             import re
 
-            compiled = self._quick[pattern] = re.compile(pattern)
+            compiled = self._quick[expressed] = re.compile(expressed)
         start = perf_counter()
         found = compiled.fullmatch(text) if full else compiled.search(text)
         if perf_counter() - start > BUDGET:
-            self._slow[pattern] = self._slow.get(pattern, 0) + 1
+            self._slow[expressed] = self._slow.get(expressed, 0) + 1
         return _hit(found)
 
     def _bounded(self, pattern: str, text: str, *, full: bool) -> Hit | None:

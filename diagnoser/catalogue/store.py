@@ -22,6 +22,8 @@ MOST_FILES = 16
 """Cache files that are kept; the oldest go first."""
 LARGEST_CACHE = 1 << 28
 
+_BUILDERS = ("indexer", "patterns", "backtracking", "rule", "loader")
+"""What makes the compact form: in a checkout these change without a new version."""
 _HEADER = 4 + 4 * 4  # magic, lengths of key and index, length of the packed rules, checksum of key and index
 
 
@@ -123,6 +125,8 @@ def _key(directory: str, *, installed: bool) -> bytes:
     """What a cache must have been built from to be valid: the version, and per folder the times and sizes in it."""
     parts: list[tuple[str, int, int, int]] = []
     _list(directory, parts, folders_only=installed)
+    for module in _BUILDERS:
+        _list(f"{os.path.dirname(os.path.abspath(__file__))}/{module}.py", parts, folders_only=True)
     return marshal.dumps((FORMAT, __version__, directory, tuple(sorted(parts))), 4)
 
 

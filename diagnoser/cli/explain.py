@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--width", type=click.IntRange(40, 200), help="Columns of text output.")
 @click.argument("rule_id", metavar="RULE")
 def explain(directories: Sequence[str], form: str, width: int | None, rule_id: str) -> None:
-    """Show what a rule knows: the cause, what to do, how it is recognised, an example."""
+    """Show what a rule knows: the cause, what to do, how it is recognized, an example."""
     from diagnoser.catalogue import Catalogue
     from diagnoser.catalogue.runbook import page
 
@@ -76,7 +76,7 @@ def _lines(shown: Page, width: int) -> Iterator[str]:
         yield from ("", "WHERE TO LOOK", f"  In {POINTERS[rule.points_to]}.")
     if rule.fetch:
         yield from ("", "WHAT TO COLLECT", *_wrapped(rule.fetch, width, "  "))
-    yield from ("", "RECOGNISED BY")
+    yield from ("", "RECOGNIZED BY")
     for signature in shown.signatures:
         yield f"  {signature.confidence}"
         yield from (f"    {name}: {pattern}" for name, pattern in signature.parts)
@@ -137,7 +137,7 @@ def _json(shown: Page) -> str:
                 "remedies": [step._asdict() for step in shown.steps],
                 "points_to": rule.points_to,
                 "fetch": rule.fetch,
-                "recognised_by": [
+                "recognized_by": [
                     {"confidence": signature.confidence, "parts": [list(part) for part in signature.parts]}
                     for signature in shown.signatures
                 ],

@@ -16,6 +16,7 @@ from diagnoser.catalogue.patterns import (
     SHORTEST_LITERAL,
     alternatives,
     certain_groups,
+    demands,
     group_names,
     plain,
     required,
@@ -91,8 +92,9 @@ def test_every_match_contains_a_required_literal(pattern: str, text: str) -> Non
 
     assert len(literals) <= MOST_ALTERNATIVES
     assert all(len(literal) >= SHORTEST_LITERAL and literal == normalize(literal) for literal in literals)
-    if found is not None and literals:
-        assert any(literal in normalize(text) for literal in literals)
+    if found is not None:
+        for clause in (literals, *demands(pattern)):
+            assert not clause or any(literal in normalize(text) for literal in clause)
 
 
 @settings(max_examples=500, deadline=None)
@@ -145,6 +147,15 @@ def test_names_of_an_exception_pattern(pattern: str, names: tuple[str, ...] | No
 )
 def test_plain_literals(pattern: str, literals: tuple[str, ...] | None) -> None:
     assert plain(pattern) == literals
+
+
+def test_all_that_a_match_must_contain() -> None:
+    assert demands(r"(?:local|remote) experts\D*(?P<n>\d+)\D*group_size") == (
+        ("local experts", "remote experts"), ("group_size",)
+    )  # fmt: skip
+    assert demands(r"expert \d+ 不能被 \d+ >= 3") == ((" 不能被 ",), ("expert ",), (" >= 3",))
+    assert demands(r"a\d+>=\s") == ((">=",),)
+    assert demands(r"\w+") == demands("(") == ()
 
 
 def test_groups_that_always_take_part() -> None:

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diagnoser.catalogue import Catalogue
-from diagnoser.catalogue.backtracking import attacks, simple
+from diagnoser.catalogue.backtracking import QUICK, attacks, quick_length
 from diagnoser.catalogue.patterns import tree
-from diagnoser.catalogue.search import BUDGET, LONGEST_TEXT, MOST_TIMEOUTS, QUICK_TEXT, Hit, Searcher
+from diagnoser.catalogue.search import BUDGET, LONGEST_TEXT, MOST_TIMEOUTS, Hit, Searcher
 from diagnoser.model import Condition
 
 Maker = Callable[..., Catalogue]
@@ -38,12 +38,31 @@ Maker = Callable[..., Catalogue]
         (r"\w*\d+x", False),
         (r"(?:.*a){9}", False),
         (r"(?P<n>a)|(?P<n>b)", False),
-        ("ｆoo é", False),
+        ("(?i)ｆoo é", False),
+        ("不能.{0,9}整除", True),
+        (r"[^a]*不+x", False),
+        (r"exit(?:ed)? code (?P<n>\d+)(?!\d)|signal \d+ (?:sent|seen)", True),
         (r"(?=.*a)(?=.*b).*c", False),
     ],
 )
 def test_simple_patterns(pattern: str, wanted: bool) -> None:
-    assert simple(pattern) is wanted
+    assert (quick_length(pattern) == QUICK) is wanted
+
+
+@pytest.mark.parametrize(
+    ("pattern", "length"),
+    [
+        ("lost pool", QUICK),
+        ("lost.*pool", QUICK),
+        (r"\s*\s*x", 256),
+        (r"a.*b.*c", 64),
+        (r"a.*b.*c.*d", 0),
+        ("(a+)+", 0),
+        ("(?:x?)+y", 0),
+    ],
+)
+def test_the_more_ways_the_shorter_the_text(pattern: str, length: int) -> None:
+    assert quick_length(pattern) == length
 
 
 def catalogue_patterns() -> Iterator[str]:
@@ -56,12 +75,13 @@ def catalogue_patterns() -> Iterator[str]:
 def test_simple_patterns_of_the_catalogue_are_quick_on_attacks() -> None:
     tried = 0
     for pattern in sorted(set(catalogue_patterns())):
-        if simple(pattern):
+        limit = quick_length(pattern)
+        if limit:
             searcher = Searcher()
-            for attack in list(attacks(tree(pattern), QUICK_TEXT - 200))[:8]:
-                start = time.perf_counter()
-                searcher.search(("", pattern), attack)
-                assert time.perf_counter() - start < 5 * BUDGET, pattern
+            for attack in list(attacks(tree(pattern), limit))[:8]:
+                start = time.process_time()
+                searcher.search(("", pattern, limit), attack[:limit])
+                assert time.process_time() - start < 5 * BUDGET, pattern
             tried += 1
 
     assert tried > 500
@@ -79,35 +99,45 @@ GENERATED = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(GENERATED)
 def test_simple_patterns_are_quick_on_attacks(pattern: str) -> None:
-    if simple(pattern + "$"):
+    limit = quick_length(pattern + "$")
+    if limit:
         compiled = regex.compile(pattern + "$")
-        for attack in list(attacks(tree(pattern + "$"), QUICK_TEXT - 60))[:12]:
-            compiled.search(attack, timeout=20)  # a hang must fail here and not in the engine without a limit
-            start = time.perf_counter()
-            Searcher().search(("", pattern + "$"), attack)
-            assert time.perf_counter() - start < 10 * BUDGET
+        for attack in list(attacks(tree(pattern + "$"), limit - 20))[:12]:
+            compiled.search(attack, timeout=60)  # a hang must fail here and not in the engine without a limit
+            start = time.process_time()
+            Searcher().search(("", pattern + "$", QUICK), attack)
+            assert time.process_time() - start < 8 * BUDGET
 
 
 @settings(max_examples=400, deadline=None)
 @given(GENERATED, st.text(st.sampled_from("abx1, \n"), max_size=30))
 def test_both_engines_find_the_same(pattern: str, text: str) -> None:
-    if simple(pattern):
-        assert Searcher().search(("", pattern), text) == Searcher().search(pattern, text)
-        assert Searcher().full(("", pattern), text) == Searcher().full(pattern, text)
+    if quick_length(pattern):
+        assert Searcher().search(("", pattern, 64), text) == Searcher().search(pattern, text)
+        assert Searcher().full(("", pattern, 64), text) == Searcher().full(pattern, text)
+
+
+def test_a_text_without_what_a_pattern_needs_is_not_searched() -> None:
+    searcher = Searcher()
+    pattern = ("", "(?i)pool.*(?:lost|gone).*now", 0, ("pool",), ("lost", "gone"))
+
+    assert searcher.search(pattern, "the pool is fine now") is None
+    assert searcher._compiled == {}
+    assert searcher.search(pattern, "the POOL is LOST now") == Hit(4, 20)
 
 
 def test_both_engines_find_the_same_in_samples() -> None:
     catalogue = Catalogue.load()
-    texts = [sample.log[:QUICK_TEXT] for rule in catalogue.rules.values() for sample in rule.samples][::31]
+    texts = [sample.log[:QUICK] for rule in catalogue.rules.values() for sample in rule.samples][::31]
     found = 0
     for pattern in sorted(set(catalogue_patterns())):
-        if simple(pattern):
+        if quick_length(pattern) == QUICK:
             ours, theirs = Searcher(), Searcher()
             for text in texts:
-                hit = ours.search(("", pattern), text)
+                hit = ours.search(("", pattern, QUICK), text)
                 assert hit == theirs.search(pattern, text)
                 found += hit is not None
 
@@ -126,8 +156,8 @@ def test_literals_are_found_where_an_alternation_would_find_them() -> None:
 def test_long_texts_go_to_the_engine_with_a_limit() -> None:
     searcher = Searcher()
 
-    assert searcher.search(("", r"wants (?P<n>\d+)"), "x" * QUICK_TEXT + " wants 7") == Hit(
-        QUICK_TEXT + 1, QUICK_TEXT + 8, (("n", "7"),)
+    assert searcher.search(("", r"wants (?P<n>\d+)", QUICK), "x" * QUICK + " wants 7") == Hit(
+        QUICK + 1, QUICK + 8, (("n", "7"),)
     )
     assert list(searcher._compiled) == [r"wants (?P<n>\d+)"]
 

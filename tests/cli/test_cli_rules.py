@@ -240,7 +240,7 @@ WHAT TO DO
   1. Ask Acme.
        acme pools --name <name>
 
-RECOGNISED BY
+RECOGNIZED BY
   certain
     exception: AcmePoolError
     message: pool (?P<name>\\w+) was taken
@@ -278,4 +278,4 @@ def test_every_built_in_page_can_be_shown(rule_id: str, capsys: pytest.CaptureFi
         assert run(["explain", rule_id, "-f", form]) == 0
         out = capsys.readouterr().out
         assert rule_id in out
-        assert "{{" not in out.split("EXAMPLE")[0].split("## Example")[0].split('"recognised_by"')[0]
+        assert "{{" not in out.split("EXAMPLE")[0].split("## Example")[0].split('"recognized_by"')[0]
