@@ -34,7 +34,7 @@ class Splitter:
         self._offset = 0  # of the first byte of `_pending`, or of the next byte
         self._number = 1
         self._in_line = False  # a piece of the current line was already given out
-        self._begun = False  # bytes of the current line went by, given out or not
+        self._begun: int | None = None  # where the current line began, when bytes of it went by, given out or not
         self._dropping = False  # inside a piece that was cut; its rest is thrown away
         self._at_start = strip_mark
 
@@ -46,7 +46,7 @@ class Splitter:
     def jump(self, offset: int, number: int, *, inside_line: bool = False) -> None:
         """Go on at another place of the stream; `inside_line` says that the line's beginning was left out."""
         self._offset, self._number = offset, number
-        self._pending, self._dropping, self._in_line, self._begun = b"", False, inside_line, inside_line
+        self._pending, self._dropping, self._in_line, self._begun = b"", False, inside_line, None
         self._at_start = self._at_start and offset == 0
 
     def feed_all(self, data: memoryview) -> Iterator[RawLine]:
@@ -69,7 +69,7 @@ class Splitter:
         end = data.rfind(b"\n") + 1
         if end:
             self._whole_lines(data[:end] if end < len(data) else data, lines)
-            data, self._begun = data[end:], False
+            data, self._begun = data[end:], None
         if len(data) > self._limit:
             data = self._open_line(data, lines)
         self._pending = data
@@ -84,9 +84,9 @@ class Splitter:
         if data:
             self._pieces(data, lines)
             self._offset += len(data)
-        if data or self._begun or self._in_line or self._dropping:
+        if data or self._begun is not None or self._in_line or self._dropping:
             self.lines_read += 1
-        self._begun = self._in_line = self._dropping = False
+        self._begun, self._in_line, self._dropping = None, False, False
         return lines
 
     def _without_mark(self, data: bytes) -> bytes:
@@ -111,7 +111,7 @@ class Splitter:
 
     def _whole_lines(self, block: bytes, lines: list[RawLine]) -> None:
         """`block` ends with a newline."""
-        if self._in_line or b"\r" in block or b"\0" in block or not block.isascii():
+        if self._in_line or self._begun is not None or b"\r" in block or b"\0" in block or not block.isascii():
             self._careful(block, lines)
             return
         texts = block.decode("ascii").split("\n")
@@ -134,19 +134,21 @@ class Splitter:
         for line in raw:
             self._pieces(line, lines)
             if not self._in_line:
-                lines.append(RawLine("", self.name, self._number, self._offset))
+                start = self._offset if self._begun is None else self._begun
+                lines.append(RawLine("", self.name, self._number, start))
             self._offset += len(line) + 1
             self._number += 1
             self.lines_read += 1
-            self._in_line = False
+            self._in_line, self._begun = False, None
 
     def _open_line(self, data: bytes, lines: list[RawLine]) -> bytes:
         """Give out what can be given of a line longer than the limit whose end has not come; the rest is returned."""
         start = max(data.rfind(b"\r"), data.rfind(b"\0")) + 1
         if start:
             self._pieces(data[:start], lines)
+            self._begun = self._offset if self._begun is None else self._begun
             self._offset += start
-            data, self._begun = data[start:], True
+            data = data[start:]
         if len(data) > self._limit:
             self._pieces(data, lines)
             self._offset += len(data)
