@@ -29,28 +29,52 @@ class Pack(NamedTuple):
 
 def installed_packs() -> tuple[list[Pack], list[RuleError]]:
     """The packs in this Python, in the order of their names, and an error for each that has no rules where it says."""
+    import marshal
+
+    from diagnoser.catalogue.store import remembered
+
+    roots = _roots()
+    key = marshal.dumps(tuple((root, _changed(root)) for root in roots), 4)
     packs: dict[str, Pack] = {}
     errors = []
-    for root, file in _entry_point_files():
-        for name, value in _entries(file):
-            directory = _directory(root, value)
-            if directory is None:
-                errors.append(RuleError(file, f"rule pack {name!r}: no folder {value!r} is installed", key=name))
-            else:
-                packs.setdefault(name, Pack(name, directory))
+    for root, file, name, value in remembered("packs", key, lambda: _all_entries(roots)):
+        directory = _directory(root, value)
+        if directory is None:
+            errors.append(RuleError(file, f"rule pack {name!r}: no folder {value!r} is installed", key=name))
+        else:
+            packs.setdefault(name, Pack(name, directory))
     return [packs[name] for name in sorted(packs)], errors
 
 
-def _entry_point_files() -> Iterator[tuple[str, str]]:
-    """Every `entry_points.txt` on the path. `importlib.metadata` finds the same ones at ten times the price."""
-    for root in dict.fromkeys(sys.path):
+def _roots() -> tuple[str, ...]:
+    """The folders that packages are installed in; never the folder that one happens to stand in."""
+    return tuple(dict.fromkeys(root for root in sys.path if os.path.isabs(root)))
+
+
+def _changed(root: str) -> int:
+    """When something was last installed in a folder; 0 for one that is not there."""
+    try:
+        return os.stat(root).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _all_entries(roots: tuple[str, ...]) -> tuple[tuple[str, str, str, str], ...]:
+    """Folder, file, name and value of each entry point of our group.
+
+    `importlib.metadata` finds the same ones at ten times the price.
+    """
+    found = []
+    for root in roots:
         try:
-            with os.scandir(root or ".") as entries:
+            with os.scandir(root) as entries:
                 names = sorted(entry.name for entry in entries if entry.name.endswith((".dist-info", ".egg-info")))
         except OSError:
             continue
-        for name in names:
-            yield root or ".", f"{root or '.'}/{name}/entry_points.txt"
+        for directory in names:
+            file = f"{root}/{directory}/entry_points.txt"
+            found += [(root, file, name, value) for name, value in _entries(file)]
+    return tuple(found)
 
 
 def _entries(file: str) -> Iterator[tuple[str, str]]:
@@ -78,8 +102,8 @@ def _directory(root: str, value: str) -> str | None:
     parts = [part for part in (*package.strip().split("."), *folder.strip().replace("/", ".").split(".")) if part]
     if not parts or not all(part.replace("-", "_").isidentifier() for part in parts):
         return None
-    for base in (root, *sys.path):
-        found = "/".join((base or ".", *parts))
+    for base in (root, *_roots()):
+        found = "/".join((base, *parts))
         if os.path.isdir(found):
-            return os.path.abspath(found)
+            return found
     return None

@@ -11,7 +11,8 @@ import marshal
 import os
 import stat
 from binascii import crc32
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from diagnoser import __version__
 from diagnoser.catalogue.index import FORMAT, Index, dump, restore, rule
@@ -92,6 +93,31 @@ def prebuilt(path: str, directory: str) -> Shelf | None:
     return _read(path, marshal.dumps((FORMAT, __version__), 4), directory, owned=False)
 
 
+def remembered(name: str, key: bytes, make: Callable[[], Any]) -> Any:
+    """Plain data that took some work to find: from the cache while the key is the same, otherwise made anew."""
+    place = _cache_directory()
+    if place is None:
+        return make()
+    path = f"{place}/{name}"
+    try:
+        with open(path, "rb") as stream:
+            if _is_ours(stream.fileno()):
+                checksum, stored, value = marshal.loads(stream.read(LARGEST_CACHE))
+                if stored == key and checksum == crc32(marshal.dumps(value, 4)):
+                    return value
+    except (OSError, ValueError, EOFError, TypeError):
+        pass
+    value = make()
+    _write(place, path, marshal.dumps((crc32(marshal.dumps(value, 4)), key, value), 4))
+    return value
+
+
+def _is_ours(handle: int) -> bool:
+    """Whether an open file belongs to this user and nobody else may write to it."""
+    status = os.fstat(handle)
+    return not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
+
+
 def encode(index: Index, bodies: bytes, key: bytes) -> bytes:
     """The content of a cache file."""
     packed = dump(index)
@@ -160,12 +186,12 @@ def _read(path: str, key: bytes, directory: str, *, owned: bool = True) -> Shelf
     """The shelf in a cache file; None when the file is missing, stale, damaged or not safely ours."""
     try:
         with open(path, "rb") as stream:
-            status = os.fstat(stream.fileno())
-            if owned and hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
+            if owned and not _is_ours(stream.fileno()):
                 return None
             length, packed_length, bodies_length, checksum = _parse_header(stream.read(_HEADER))
             start = _HEADER + length + packed_length
-            if length != len(key) or status.st_size != start + bodies_length or status.st_size > LARGEST_CACHE:
+            size = os.fstat(stream.fileno()).st_size
+            if length != len(key) or size != start + bodies_length or size > LARGEST_CACHE:
                 return None
             if stream.read(length) != key:
                 return None

@@ -73,3 +73,39 @@ def test_packs_come_in_the_order_of_their_names(site: Path) -> None:
 
     assert [pack.name for pack in packs if pack.name in ("alpha", "zeta")] == ["alpha", "zeta"]
     assert errors == []
+
+
+def test_the_folder_one_stands_in_brings_no_packs(site: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    folder = install(here, "sneaky_pack", "[diagnoser.rules]\nsneaky = sneaky_pack:rules\n")
+    (folder / "sneaky.toml").write_text(RULE.format("sneaky"))
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(sys, "path", ["", ".", *sys.path])
+
+    assert "sneaky" not in Catalogue.load(builtin=False, packs=True).rules
+
+
+def test_packs_are_remembered_until_something_is_installed(
+    site: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    from diagnoser.catalogue import packs
+
+    cache = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("DIAGNOSER_CACHE", str(cache))
+    install(site, "first_pack", "[diagnoser.rules]\nfirst = first_pack:rules\n")
+    names = [pack.name for pack in installed_packs()[0]]
+    looked = []
+    real = packs._all_entries
+    monkeypatch.setattr(packs, "_all_entries", lambda roots: looked.append(1) or real(roots))
+
+    assert [pack.name for pack in installed_packs()[0]] == names
+    assert looked == []
+
+    install(site, "second_pack", "[diagnoser.rules]\nsecond = second_pack:rules\n")
+    assert {pack.name for pack in installed_packs()[0]} == {*names, "second"}
+    assert looked == [1]
+
+    for damage in (b"", b"garbage", (cache / "packs").read_bytes()[:-3]):
+        (cache / "packs").write_bytes(damage)
+        assert {pack.name for pack in installed_packs()[0]} == {*names, "second"}
