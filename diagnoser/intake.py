@@ -14,6 +14,7 @@ from diagnoser.envelopes import Peeler
 from diagnoser.model import LogRecord, Process, RawLine
 from diagnoser.own_reports import OwnReports
 from diagnoser.parsers import Assembler, Block
+from diagnoser.peers import own_host
 from diagnoser.streams import StreamKey, Streams
 
 MAX_STREAMS = 512
@@ -58,7 +59,7 @@ class Intake:
         self.before: dict[str, str] = {}
         """The same before its newest line, which completes what stands above it."""
         self.hosts: dict[str, set[str]] = {}
-        """Hosts that the records of each source name as their writers'."""
+        """Hosts that each source says it is from."""
         self._accepts = accepts
         self._aside = aside
         self._streams = Streams()
@@ -125,8 +126,9 @@ class Intake:
             self.before[record.source] = self.time[record.source]
         if record.time is not None:
             self.time[record.source] = record.time
-        if record.process.host is not None:
-            self.hosts.setdefault(record.source, set()).add(record.process.host)
+        for host in (record.process.host, own_host(record.body)):
+            if host is not None:
+                self.hosts.setdefault(record.source, set()).add(host)
         if self._accepts is not None and not self._accepts(record, self.time.get(record.source)):
             if self._aside is not None:
                 self._aside(record)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from diagnoser.lifecycle import Moment
 from diagnoser.model import Process
 from diagnoser.roles import Played, depth
+from diagnoser.servers import Servers
 
 _QUOTED = "The process that failed is not in this log; its error is known from the text that another process quoted."
 
@@ -22,13 +23,15 @@ class Picked(NamedTuple):
     incomplete: bool = False
 
 
-def pick_root(cases: list[Played], moments: list[Moment]) -> Picked:
+def pick_root(cases: list[Played], moments: list[Moment], servers: Servers) -> Picked:
     """The root, why, and whether it is only the nearest thing to one."""
     candidates = [item for item in cases if item.part == "candidate" and item.loud and not item.failure.quoted]
     candidates = [item for item in candidates if item.failure.kind != "message" or item.causes or item.roles]
     candidates = _latest_stretch(candidates, cases, moments)
     if candidates:
-        return _pick(candidates, cases)
+        candidates, why = servers.first(candidates, cases)
+        picked = _pick(candidates, cases)
+        return picked._replace(reasons=[*picked.reasons, why]) if why else picked
     quoted = [item for item in cases if item.failure.quoted and item.part == "candidate"]
     explained = any(item.causes for item in cases)
     if quoted and (any(item.causes for item in quoted) or not explained):
@@ -96,14 +99,15 @@ def _pick(candidates: list[Played], cases: list[Played]) -> Picked:
 def _weighed(candidates: list[Played]) -> tuple[list[Played], list[str]]:
     """Drops what another kind of evidence outweighs.
 
-    A native line (a compiler's error, a device assert, glog) before an exception that no rule explains names the
-    fault that the exception reports. An exception outweighs a log message otherwise.
+    A native line (a compiler's error, a device assert, glog) before an exception that no rule explains, or that the
+    same rule does, names the fault that the exception reports. An exception outweighs a log message otherwise.
     """
     exceptions = [item for item in candidates if item.failure.kind not in ("message", "native")]
     natives = [item for item in candidates if is_native(item) and item.causes]
-    unexplained = [item for item in exceptions if not item.causes or item.soft]
+    told = {match.rule for item in natives for match in item.causes}
+    reports = [item for item in exceptions if not item.causes or item.soft or item.causes[0].rule in told]
     if natives and (
-        not exceptions or (unexplained == exceptions and natives[0].failure.order < exceptions[0].failure.order)
+        not exceptions or (reports == exceptions and natives[0].failure.order < exceptions[0].failure.order)
     ):
         reason = ["A native line before the exception that reports it names the fault itself."] if exceptions else []
         return natives, reason

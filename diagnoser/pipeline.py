@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from diagnoser import incidents as incident_stage
 from diagnoser.facts import FactReader
-from diagnoser.fingerprints import fingerprint, mask
+from diagnoser.fingerprints import mask
 from diagnoser.intake import Accepts, Counted, Intake
 from diagnoser.joining import joined
 from diagnoser.lifecycle import Moment, moments_of
@@ -31,6 +31,8 @@ from diagnoser.model import (
     ToolInfo,
 )
 from diagnoser.parsers import Block, Excess, failures
+from diagnoser.parsers.messages import message_of, text_of
+from diagnoser.peers import with_peers
 from diagnoser.quotes import quotations
 from diagnoser.roles import Case
 from diagnoser.scattered import Scattered
@@ -45,8 +47,6 @@ MAX_MESSAGES = 1_500
 """Failures kept until which one may be a mere message that no rule knows: a flood must not crowd out exceptions."""
 MAX_HITS = 64
 """Records kept for one log condition."""
-MAX_TEXT = 16 * 1024
-"""Characters of a record that log conditions see."""
 MAX_VARIANTS = 8
 """Blocks that differ by numbers alone are looked at this often, then only counted."""
 MAX_SHAPES = 20_000
@@ -167,7 +167,10 @@ class Pipeline:
         moments, clock_notes = self._moments, list[str]()
         if not self._arrival:
             cases, moments, clock_notes = joined(cases, self._moments, self._times)
-        outcome = incident_stage.build(cases, moments, self.catalogue.rules, last=self.order)
+        outcome = incident_stage.build(cases, moments, self.catalogue.rules, last=self.order, logs=self._logs())
+        incidents, more = with_peers(outcome.incidents, cases, self._intake.hosts, list(self._intake.formats))
+        outcome = outcome._replace(incidents=incidents)
+        clock_notes += more
         return Analysis(
             outcome,
             dict(self._facts.facts),
@@ -175,6 +178,15 @@ class Pipeline:
             self._intake.formats,
             (*notes, *self._excess.notes(), *self._intake.notes, *clock_notes, *outcome.notes),
         )
+
+    def _logs(self) -> dict[str, str]:
+        """The log that each source is a piece of."""
+        names = list(self._intake.formats)
+        if len(names) < 2:
+            return {}
+        from diagnoser.sources.paths import log_name
+
+        return {name: log_name(name) for name in names}
 
     def _moment(self, moment: Moment) -> None:
         if moment.kind == "start":
@@ -203,7 +215,7 @@ class Pipeline:
     def _block(self, block: Block) -> None:
         """Looks at a block; one that differs from many before it by numbers alone is only counted."""
         first = block.records[0]
-        text = _text(block)
+        text = text_of(block)
         key = (
             self._run_of(block.order),
             first.source,
@@ -249,7 +261,7 @@ class Pipeline:
             self._hit(hit, first, block.order)
         marks = frozenset(hit[0] for hit in hits)
         if not found and (first.level in _LOUD or marks):
-            found = [_message(block, text)]
+            found = [message_of(block, text)]
         return [key for failure in found if (key := self._keep(failure, marks, block)) is not None]
 
     def _hit(self, hit: Any, record: LogRecord, order: int) -> None:
@@ -308,38 +320,6 @@ def run(sources: Iterable[Source], catalogue: Catalogue, *, accepts: Accepts | N
             pipeline.feed(raw, process)
         pipeline.end_source(source.name)
     return pipeline.finish()
-
-
-def _text(block: Block) -> str:
-    first = block.records[0]
-    if len(block.records) == 1:
-        named = f"{first.site} {first.body}" if first.format == "nccl" and first.site else first.body
-        return named[:MAX_TEXT]
-    return "\n".join(record.body for record in block.records[:200])[:MAX_TEXT]
-
-
-def _message(block: Block, text: str) -> Failure:
-    first, last = block.records[0], block.records[-1]
-    return Failure(
-        "message",
-        first.process,
-        first.source,
-        first.line,
-        last.line,
-        block.order,
-        first.time,
-        first.level,
-        first.site,
-        "",
-        (),
-        -1,
-        text,
-        None,
-        (),
-        first.outer,
-        fingerprint("message", first.site and first.site.split(":")[0], text, ()),
-        first.repeated,
-    )
 
 
 def analyse(

@@ -16,6 +16,7 @@ _DATED = (
 _NUMBERED = r"^(?P<base>.+)\.(?P<number>\d{1,4})$"
 _NUMBERED_INSIDE = r"^(?P<base>.+)[.](?P<number>\d{1,3})(?P<end>\.(?:log|out|err))$"
 _NUMBER = r"(\d+)"
+_RESTARTS = r"^\d{1,4}\.log(?:\.|$)"  # the kubelet's: <container>/<restart>.log
 
 _LOG_ENDS = frozenset(
     ("log", "out", "err", "txt", "stdout", "stderr", "jsonl", "ndjson", "trace", "messages", "journal")
@@ -111,6 +112,14 @@ def _rotation(name: str) -> tuple[str, tuple[int, str, int]]:
     if numbered := re.match(_NUMBERED, name):
         return numbered["base"], (1, "", -int(numbered["number"]))
     return name, (2, "", 0)
+
+
+def log_name(path: str) -> str:
+    """What rotated pieces of one log, and the logs of a container's restarts, have in common."""
+    folder, slash, last = path.removesuffix(" (previous)").rpartition("/")
+    if re.match(_RESTARTS, last):
+        return f"{folder}{slash}*.log"
+    return f"{folder}{slash}{_rotation(_without_compression(last))[0]}"
 
 
 def unique(names: Iterable[str]) -> list[str]:

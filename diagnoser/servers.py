@@ -1,0 +1,61 @@
+"""Which of the logs at hand are of one server, where several servers were given at once (prefill and decode, say).
+
+A log in which a server starts is that server's; a log beside it in the same folder, without a start of its own, too.
+What fails first in one server is the root of what then fails in the others: depth counts only within a server.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from diagnoser.lifecycle import Moment
+from diagnoser.roles import Played
+
+
+class Servers:
+    """Made for all moments of an input; `logs` gives the name that rotated pieces of one log have in common."""
+
+    def __init__(self, moments: Sequence[Moment], logs: Mapping[str, str]) -> None:
+        self._logs = logs
+        self._started = {self.log_of(moment.source) for moment in moments if moment.kind == "start"}
+        beside: dict[str, list[str]] = defaultdict(list)
+        for log in sorted(self._started):
+            beside[_folder(log)].append(log)
+        self._of_folder = {folder: logs[0] for folder, logs in beside.items() if len(logs) == 1}
+
+    def log_of(self, source: str) -> str:
+        """The log that the source is a piece of."""
+        return self._logs.get(source, source)
+
+    def server_of(self, source: str) -> str | None:
+        """The log that names the source's server; None when the source may belong to any."""
+        log = self.log_of(source)
+        return log if log in self._started else self._of_folder.get(_folder(log))
+
+    def ends_before(self, end: str, start: str) -> bool:
+        """Whether an end in the source `end` can be the end of the server that starts again in the source `start`.
+
+        The end of another server, which has a start of its own, is not.
+        """
+        log = self.log_of(end)
+        return log == self.log_of(start) or log not in self._started
+
+    def first(self, candidates: list[Played], cases: Sequence[Played]) -> tuple[list[Played], str | None]:
+        """The candidates of the server that failed first, and a sentence if there are others.
+
+        A server that died goes before one that only failed requests: those are what its death brings about.
+        """
+        of: dict[str | None, list[Played]] = defaultdict(list)
+        for item in candidates:
+            of[self.server_of(item.failure.source)].append(item)
+        shared = of.pop(None, [])
+        if len(of) < 2:
+            return candidates, None
+        died = {self.server_of(item.failure.source) for item in cases if item.terminal}
+        first = min(of, key=lambda server: (server not in died, min(item.failure.order for item in of[server])))
+        return of[first] + shared, f"Of the {len(of)} servers whose logs are given, that of {first} failed first."
+
+
+def _folder(log: str) -> str:
+    return log.rpartition("/")[0]
