@@ -19,7 +19,7 @@ from diagnoser.cli.log import log
 from diagnoser.cli.main import cli
 
 ENVIRONMENT = (
-    ("NO_COLOR", "If set, text output has no colour unless --color always is given."),
+    ("NO_COLOR", "If set, text output has no color unless --color always is given."),
     ("DIAGNOSER_CACHE", "Folder for the compiled rules, or off. Default: $XDG_CACHE_HOME/diagnoser."),
     ("GITHUB_STEP_SUMMARY", "With --format github, the report is appended to this file."),
 )

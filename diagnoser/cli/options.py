@@ -84,7 +84,7 @@ def output_options(function: Decorated) -> Decorated:
                 "--color",
                 type=click.Choice(["auto", "always", "never"]),
                 default="auto",
-                help="Colour; auto: on a terminal, unless NO_COLOR is set.",
+                help="Color; auto: on a terminal, unless NO_COLOR is set.",
             ),
             click.option("--width", type=click.IntRange(40, 400), help="Columns of text output."),
             click.option("--no-redact", is_flag=True, help="Show secrets as they stand in the log."),
