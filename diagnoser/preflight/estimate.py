@@ -25,6 +25,9 @@ TOKEN_ERROR = 0.02
 REST_ERROR = 2 * GIB
 """Bytes by which the memory left for the KV cache may be wrong."""
 
+MOST_LAYERS = 10_000
+"""A model with more layers is taken for a mistake."""
+
 _BYTES = {"float32": 4.0, "float16": 2.0, "bfloat16": 2.0, "float64": 8.0}
 _CACHE_BYTES = {
     "fp8": 1,
@@ -59,7 +62,7 @@ class Estimate(NamedTuple):
 
 def estimate(model: ModelConfig, moe: MoEModelConfig, deployment: Deployment) -> Estimate | None:
     """The estimate for the fullest rank; None when config.json lacks the sizes it needs."""
-    if not (model.hidden and model.layers and model.heads and model.head_dim):
+    if not (model.hidden and model.layers and model.heads and model.head_dim) or model.layers > MOST_LAYERS:
         return None
     per_token, windows = cache_bytes(model, deployment)
     return Estimate(int(weight_bytes(model, moe, deployment)), per_token, windows, int(_rest(model, moe, deployment)))

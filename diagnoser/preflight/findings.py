@@ -39,7 +39,7 @@ def _pairs(inputs: Inputs | None) -> tuple[tuple[str, str], ...]:
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, float) and value == int(value):
+    if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, list | tuple):
         return ", ".join(str(item) for item in value)

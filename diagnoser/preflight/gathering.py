@@ -134,7 +134,7 @@ def _from_file(path: str) -> Iterator[Deployment]:
 
 
 def _if_found(path: str) -> list[Deployment]:
-    """Launches in a file that may have nothing to do with vLLM, or be a template that is no YAML before it is filled."""
+    """Launches in a file that may have nothing to do with vLLM, or be a template that is no YAML yet."""
     text = reading.read_text(path)
     if "vllm" not in text.lower():
         return []

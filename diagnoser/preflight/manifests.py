@@ -89,8 +89,8 @@ def _compose(services: Mapping[str, Any]) -> Iterator[Found]:
             service.get("ipc") == "host",
             service.get("network_mode") == "host",
             service.get("privileged") is True,
-            tuple(map(str, service.get("cap_add") or ())),
-            tuple(map(str, service.get("devices") or ())),
+            _texts(service.get("cap_add")),
+            _texts(service.get("devices")),
             size(service.get("mem_limit")),
             memlock_unlimited=_unlimited(memlock),
             kind="compose",
@@ -99,6 +99,10 @@ def _compose(services: Mapping[str, Any]) -> Iterator[Found]:
         yield Found(
             f"service {name}", launch._replace(environment=environment, container=container), _compose_gpus(service)
         )
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def _unlimited(memlock: Any) -> bool | None:
@@ -181,7 +185,7 @@ def _kubernetes_container(
         pod.get("hostIPC") is True,
         pod.get("hostNetwork") is True,
         context.get("privileged") is True,
-        tuple(map(str, capabilities.get("add") or ())) if isinstance(capabilities, dict) else (),
+        _texts(capabilities.get("add")) if isinstance(capabilities, dict) else (),
         tuple(key for key in map(str, limits) if "rdma" in key),
         size(limits.get("memory")),
         service_links=pod.get("enableServiceLinks") is not False,

@@ -149,7 +149,7 @@ class MooncakeConfig:
         found: list[str] = []
         if None not in (self.metadata_size, peer.metadata_size) and self.metadata_size != peer.metadata_size:
             found.append(f"metadata_size differs: {self.metadata_size} here, {peer.metadata_size} on the peer.")
-        mine, theirs = (self.backend or "").lower(), (peer.backend or "").lower()
+        mine, theirs = str(self.backend or "").lower(), str(peer.backend or "").lower()
         if mine and theirs and mine != theirs:
             found.append(f"The transport (backend) differs: {mine} here, {theirs} on the peer.")
         p2p = P2P
@@ -160,7 +160,7 @@ class MooncakeConfig:
                 found.append(
                     f"The metadata servers differ: {self.metadata_server} here, {peer.metadata_server} on the peer."
                 )
-        if self.hostname and self.hostname == peer.hostname and ":" in self.hostname:
+        if self.hostname and self.hostname == peer.hostname and ":" in str(self.hostname):
             found.append(f"Both sides register under the same name and port, {self.hostname}.")
         return tuple(found)
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 MIB, GIB = 1 << 20, 1 << 30
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgtp]?)(i?b?)\s*", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
-LARGEST = 1 << 40
-"""Sizes above this are taken for a mistake and not factored."""
+LARGEST = 1 << 34
+"""Numbers above this are taken for a mistake and not factored."""
 
 
 def divisors(number: int) -> list[int]:
@@ -42,7 +42,7 @@ def size(text: object) -> int | None:
     if isinstance(text, bool):
         return None
     if isinstance(text, int | float):
-        return int(text) if text >= 0 else None
+        return int(text) if 0 <= text < float("inf") else None
     found = _SIZE.fullmatch(str(text))
     if not found:
         return None
@@ -62,7 +62,7 @@ def whole(value: object) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    if isinstance(value, float) and value == int(value):
+    if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
         return int(value)

@@ -12,7 +12,7 @@ from diagnoser.preflight.checks import subject_module, subject_names
 from diagnoser.preflight.gathering import Gathered, ReadLog, gather
 from diagnoser.preflight.numbers import in_words
 
-ORDER = ("config", "model", "parallel", "moe", "quantization", "memory", "kv-transfer", "mooncake", "pair")
+ORDER = ("config", "model", "parallel", "moe", "quantization", "memory", "kv-transfer", "mooncake", "pair", "together")
 """Subjects in the order of a launch, each with its parts (`moe`, `moe-routing`); others follow."""
 _MOONCAKE_ONLY = ("mooncake", "memory")
 
@@ -66,6 +66,10 @@ def _findings(gathered: Gathered, wanted: Sequence[str], request: Request) -> It
             from diagnoser.preflight.probes import probe_case
 
             yield from labelled(probe_case(case, float(request.values.get("timeout", 2.0))), label)
+    if len(gathered.cases) > 1:
+        for subject in wanted:
+            for check_all in getattr(subject_module(subject), "GROUP_CHECKS", ()):
+                yield from check_all(gathered.cases)
     if gathered.pair is not None:
         yield from _pair_findings(gathered.pair, wanted)
 

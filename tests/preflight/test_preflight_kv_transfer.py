@@ -364,7 +364,6 @@ DIFFERENCES = [
     ({"mooncake_version": "0.3.10"}, "mooncake-version-mismatch"),
     ({"disable_hybrid_kv_cache_manager": True}, "mooncake-kv-region-mismatch"),
     ({"env": {"VLLM_HOST_IP": "192.0.2.2", "MC_FORCE_TCP": "1"}}, "mooncake-transport-backend-mismatch"),
-    ({"env": {"VLLM_HOST_IP": "192.0.2.1"}}, "network-http-port-in-use"),
     (
         {"kv_transfer_config": {"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}},
         "kv-transfer-peers-incompatible",
@@ -408,3 +407,56 @@ def test_a_metadata_size_is_compared_where_both_sides_state_one(tmp_path):
     sides = Pair(*(case_of(None)._replace(store=store) for store in stores))
 
     assert rules_of(list(check_store(sides))) == {"mooncake-metadata-size-mismatch"}
+
+
+def together(prefill, decode):
+    values = {"prefill": json.dumps(prefill), "decode": json.dumps(decode), "only": ("together",), "not_here": True}
+    return rules_of(list(run(Request(values=values)).findings))
+
+
+PORTS = [
+    ({}, {}, set()),
+    ({}, {"env": {"VLLM_HOST_IP": "192.0.2.1"}}, {"network-http-port-in-use"}),
+    ({}, {"env": {"VLLM_HOST_IP": "192.0.2.1"}, "port": 8001}, set()),
+    (
+        {"kv_transfer_config": {"kv_connector": "MooncakeConnector", "kv_role": "kv_both"}},
+        {
+            "env": {"VLLM_HOST_IP": "192.0.2.1"},
+            "port": 8001,
+            "kv_transfer_config": {"kv_connector": "MooncakeConnector", "kv_role": "kv_both"},
+        },
+        {"mooncake-bootstrap-port-in-use"},
+    ),
+    (
+        {"kv_transfer_config": {"kv_connector": "NixlConnector", "kv_role": "kv_both"}, "data_parallel_size": 4},
+        {
+            "env": {"VLLM_HOST_IP": "192.0.2.1", "VLLM_NIXL_SIDE_CHANNEL_PORT": "5603"},
+            "port": 8001,
+            "kv_transfer_config": {"kv_connector": "NixlConnector", "kv_role": "kv_both"},
+        },
+        {"kv-transfer-nixl-side-channel-port"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("left", "right", "expected"), PORTS)
+def test_ports_of_instances_on_one_host(left, right, expected):
+    assert together({**SIDE, **left}, {**OTHER, **right}) == expected
+
+
+def test_two_launches_of_one_script_share_a_host(tmp_path):
+    script = tmp_path / "both.sh"
+    script.write_text("vllm serve m --port 9000 &\nvllm serve m --port 9000 &\nwait\n")
+
+    report = run(Request((str(script),), values={"only": ("together",), "not_here": True}))
+
+    assert rules_of(report) == {"network-http-port-in-use"}
+
+
+def test_services_with_networks_of_their_own_share_no_ports(tmp_path):
+    path = tmp_path / "compose.yaml"
+    service = "  {}: {{image: 'vllm/vllm-openai:v0.11.0', command: [--model, m]{}}}\n"
+    for network, expected in (("", set()), (", network_mode: host", {"network-http-port-in-use"})):
+        path.write_text("services:\n" + "".join(service.format(name, network) for name in "ab"))
+
+        assert rules_of(run(Request((str(path),), values={"only": ("together",), "not_here": True}))) == expected

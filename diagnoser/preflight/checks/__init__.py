@@ -1,8 +1,8 @@
 """The checks, one module per subject.
 
-A module has `CHECKS`, functions that look at one deployment, or `PAIR_CHECKS`, functions that compare two. Dropping
-a file in adds it: there is no list to keep. The file's name is the subject that `--only` takes, and names that begin
-with an underscore are helpers.
+A module has `CHECKS`, functions that look at one deployment, `PAIR_CHECKS`, functions that compare two, or
+`GROUP_CHECKS`, functions that look at all of a request. Dropping a file in adds it: there is no list to keep. The
+file's name is the subject that `--only` takes, and names that begin with an underscore are helpers.
 """
 
 from __future__ import annotations

@@ -325,26 +325,6 @@ def check_versions(pair: Pair) -> Iterator[Finding]:
         )
 
 
-def check_addresses(pair: Pair) -> Iterator[Finding]:
-    """The sides must not tell their peers the same address, nor share ports on one host."""
-    left, right = pair.prefill.deployment, pair.decode.deployment
-    one, two = left.environ("VLLM_HOST_IP"), right.environ("VLLM_HOST_IP")
-    if not one or one != two:
-        return
-    ports = [deployment.whole("port", 8000) for deployment in (left, right)]
-    if ports[0] == ports[1]:
-        yield error(
-            "pair-ports",
-            "network-http-port-in-use",
-            f"Both sides listen on port {ports[0]} of {one}",
-            "VLLM_HOST_IP is the same, so both are on one host.",
-            {"VLLM_HOST_IP": one, "port": ports[0]},
-            [f"Give the decode side another port: --port {ports[0] + 1}."],
-        )
-    else:
-        yield ok("pair-ports", f"Both sides are on {one}, with ports {ports[0]} and {ports[1]}")
-
-
 PAIR_CHECKS = (
     check_connectors,
     check_roles,
@@ -355,5 +335,4 @@ PAIR_CHECKS = (
     check_transport,
     check_store,
     check_versions,
-    check_addresses,
 )
