@@ -94,7 +94,7 @@ class FileStream(ByteStream):
     def peek(self, wanted: int) -> bytes:
         """The first bytes of a regular file, without taking them."""
         try:
-            return os.pread(self.fd, wanted, self.origin)
+            return read_at(self.fd, wanted, self.origin)
         except OSError:
             return b""  # reading will fail too, and say why
 
@@ -180,6 +180,17 @@ class Peeked(ByteStream):
     def close(self) -> None:
         """See `ByteStream`."""
         self._stream.close()
+
+
+def read_at(fd: int, wanted: int, offset: int) -> bytes:
+    """Bytes at a place of a regular file, without moving the place where reading goes on."""
+    if hasattr(os, "pread"):
+        return os.pread(fd, wanted, offset)
+    here = os.lseek(fd, 0, os.SEEK_CUR)
+    os.lseek(fd, offset, os.SEEK_SET)
+    data = os.read(fd, wanted)
+    os.lseek(fd, here, os.SEEK_SET)
+    return data
 
 
 def read_head(stream: ByteStream, wanted: int) -> bytes:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 
 from diagnoser.model import RawLine
 
+from . import newlines
 from .bytestreams import ByteStream, FileStream
 from .limits import Settings
 from .skipping import Skipper, Window
 from .splitting import Splitter
 from .triggers import LITERALS, finder
 from .windows import windows
-
-_COUNT_CHUNK = 256 * 1024
-
 
 Progress = Callable[[int], None]
 """Told how many bytes were read, now and then."""
@@ -78,9 +75,9 @@ class SkipReader:
     def _count_rest(self, window: Window) -> None:
         offset, number = self._splitter.position
         if self.lines_skipped is not None and offset < window.end + window.base:
-            newlines = self._counter.newlines_at_end()
+            total = self._counter.newlines_at_end()
             unended = window.buffer[window.end - 1 : window.end] != b"\n"
-            self.lines_skipped = None if newlines is None else self.lines_skipped + newlines + unended - (number - 1)
+            self.lines_skipped = None if total is None else self.lines_skipped + total + unended - (number - 1)
 
 
 class _Counter:
@@ -109,14 +106,8 @@ class _LateCounter(_Counter):
 
     def number_at(self, window: Window, index: int, offset: int, number: int) -> int:
         here = max(offset, window.low + window.base)
-        number += window.buffer.count(b"\n", here - window.base, index)
-        while offset < here:
-            data = os.pread(self._fd, min(_COUNT_CHUNK, here - offset), self._origin + offset)
-            if not data:
-                break  # the file was truncated meanwhile
-            number += data.count(b"\n")
-            offset += len(data)
-        return number
+        number += newlines.in_file(self._fd, self._origin + offset, self._origin + here)
+        return number + newlines.in_buffer(window.buffer, here - window.base, index)
 
 
 class RunningCounter(_Counter):
@@ -125,24 +116,24 @@ class RunningCounter(_Counter):
     def __init__(self) -> None:
         self._newlines = 0  # before the start of the window
 
-    def add(self, newlines: int) -> None:
-        """Counts what goes by in another way than in a window."""
-        self._newlines += newlines
+    def add(self, count: int) -> None:
+        """Counts newlines that go by in another way than in a window."""
+        self._newlines += count
 
     def number_at(self, window: Window, index: int, offset: int, number: int) -> int:
         """See `_Counter`."""
         if index >= window.start:
-            return self._newlines + window.buffer.count(b"\n", window.start, index) + 1
-        return self._newlines - window.buffer.count(b"\n", index, window.start) + 1
+            return self._newlines + newlines.in_buffer(window.buffer, window.start, index) + 1
+        return self._newlines - newlines.in_buffer(window.buffer, index, window.start) + 1
 
     def leave(self, window: Window, splitter: Splitter) -> None:
         """See `_Counter`."""
         offset, number = splitter.position
         known = offset - window.base
         if known > window.start:  # the splitter counted up to here
-            self._newlines = number - 1 + window.buffer.count(b"\n", known, window.end)
+            self._newlines = number - 1 + newlines.in_buffer(window.buffer, known, window.end)
         else:
-            self._newlines += window.buffer.count(b"\n", window.start, window.end)
+            self._newlines += newlines.in_buffer(window.buffer, window.start, window.end)
 
     def newlines_at_end(self) -> int | None:
         """See `_Counter`."""

@@ -22,7 +22,7 @@ def windows(stream: ByteStream, head: Window, find: Finder, room: int, settings:
     window = searched(head, find)
     yield window
     threads = min(settings.threads, processors())
-    if threads > 1 and isinstance(stream, FileStream) and (stream.size or 0) >= STRIPED_BYTES:
+    if threads > 1 and isinstance(stream, FileStream) and _is_large(stream):
         from .striping import stripes
 
         for striped in stripes(stream, window, find, room, settings.window, threads):
@@ -35,6 +35,10 @@ def windows(stream: ByteStream, head: Window, find: Finder, room: int, settings:
         yield from ahead(stream, window, find, room, settings.window)
         return
     yield from _following(stream, window, head.buffer, find, room, settings)
+
+
+def _is_large(stream: FileStream) -> bool:
+    return (stream.size or 0) >= STRIPED_BYTES and hasattr(os, "preadv")
 
 
 def processors() -> int:
