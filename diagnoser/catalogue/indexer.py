@@ -17,8 +17,8 @@ from diagnoser.catalogue.search import ENGINE, Pattern
 from diagnoser.model import Condition, Rule
 
 
-def build(loaded: Loaded) -> tuple[Index, bytes]:
-    """The index of a rule set and the packed rules that it points into."""
+def build(loaded: Loaded, directory: str) -> tuple[Index, bytes]:
+    """The index of the rules of a directory, and the packed rules that it points into."""
     types: dict[str, list[Candidate]] = {}
     generic: list[Candidate] = []
     heads, bodies, chunks = [], [], []
@@ -33,7 +33,8 @@ def build(loaded: Loaded) -> tuple[Index, bytes]:
                 types.setdefault(name, []).append(candidate)
             if names is None:
                 generic.append(candidate)
-        body = marshal.dumps(_plain(rule), MARSHAL_VERSION)
+        path = rule.path.removeprefix(directory).lstrip("/\\").replace("\\", "/")
+        body = marshal.dumps(_plain(rule._replace(path=path)), MARSHAL_VERSION)
         bodies.append((position, len(body), crc32(body)))
         chunks.append(body)
         position += len(body)

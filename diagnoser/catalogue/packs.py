@@ -34,7 +34,7 @@ def installed_packs() -> tuple[list[Pack], list[RuleError]]:
     from diagnoser.catalogue.store import remembered
 
     roots = _roots()
-    key = marshal.dumps(tuple((root, _changed(root)) for root in roots), 4)
+    key = marshal.dumps(tuple((root, _changed(root)) for root in roots), 2)
     packs: dict[str, Pack] = {}
     errors = []
     for root, file, name, value in remembered("packs", key, lambda: _all_entries(roots)):

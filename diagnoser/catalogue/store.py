@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from diagnoser import __version__
-from diagnoser.catalogue.index import FORMAT, Index, dump, restore, rule
+from diagnoser.catalogue.index import FORMAT, MARSHAL_VERSION, Index, dump, restore, rule
 from diagnoser.model import Rule
 
 MAGIC = b"DGNR"
@@ -44,7 +44,7 @@ class Shelf(NamedTuple):
         """One whole rule; read from the file it came from when the cache has changed under us."""
         offset, length, checksum = self.table.bodies[number]
         if self.bodies is not None:
-            return rule(self.bodies[offset : offset + length])
+            return self._placed(rule(self.bodies[offset : offset + length]))
         assert self.cache is not None
         try:
             with open(self.cache, "rb") as stream:
@@ -52,13 +52,17 @@ class Shelf(NamedTuple):
                     stream.seek(self.start + offset)
                     body = stream.read(length)
                     if crc32(body) == checksum:
-                        return rule(body)
+                        return self._placed(rule(body))
         except (OSError, ValueError, EOFError, TypeError):
             pass
         from diagnoser.catalogue.loader import load
 
         wanted = self.table.ids[number]
         return next(found for found in load([self.directory]).rules if found.id == wanted)
+
+    def _placed(self, found: Rule) -> Rule:
+        """The rule with its whole path; the packed one has the part below the directory, wherever that lies."""
+        return found._replace(path=f"{self.directory}/{found.path}" if found.path else self.directory)
 
 
 def open_shelf(directory: str, *, installed: bool = False) -> Shelf:
@@ -85,12 +89,17 @@ def read_shelf(directory: str) -> Shelf:
     from diagnoser.catalogue.indexer import build
     from diagnoser.catalogue.loader import load
 
-    return Shelf(directory, *build(load([directory])))
+    return Shelf(directory, *build(load([directory]), directory))
 
 
 def prebuilt(path: str, directory: str) -> Shelf | None:
-    """The compact form that was packed with this very version, or None."""
-    return _read(path, marshal.dumps((FORMAT, __version__), 4), directory, owned=False)
+    """The compact form that was packed with this very version, or None. `DIAGNOSER_CACHE=off` does without it too."""
+    return None if _turned_off() else _read(path, prebuilt_key(), directory, owned=False)
+
+
+def prebuilt_key() -> bytes:
+    """What a compact form inside a wheel must begin with to be believed."""
+    return marshal.dumps((FORMAT, __version__), MARSHAL_VERSION)
 
 
 def remembered(name: str, key: bytes, make: Callable[[], Any]) -> Any:
@@ -103,12 +112,12 @@ def remembered(name: str, key: bytes, make: Callable[[], Any]) -> Any:
         with open(path, "rb") as stream:
             if _is_ours(stream.fileno()):
                 checksum, stored, value = marshal.loads(stream.read(LARGEST_CACHE))
-                if stored == key and checksum == crc32(marshal.dumps(value, 4)):
+                if stored == key and checksum == crc32(marshal.dumps(value, MARSHAL_VERSION)):
                     return value
     except (OSError, ValueError, EOFError, TypeError):
         pass
     value = make()
-    _write(place, path, marshal.dumps((crc32(marshal.dumps(value, 4)), key, value), 4))
+    _write(place, path, marshal.dumps((crc32(marshal.dumps(value, MARSHAL_VERSION)), key, value), MARSHAL_VERSION))
     return value
 
 
@@ -133,11 +142,15 @@ def _parse_header(header: bytes) -> tuple[int, int, int, int]:
     return first, second, third, fourth
 
 
+def _turned_off() -> bool:
+    return os.environ.get("DIAGNOSER_CACHE", "").lower() in ("off", "0", "no", "none")
+
+
 def _cache_directory() -> str | None:
     """Where cache files go; None when there is no place that only this user may write to."""
-    wanted = os.environ.get("DIAGNOSER_CACHE", "")
-    if wanted.lower() in ("off", "0", "no", "none"):
+    if _turned_off():
         return None
+    wanted = os.environ.get("DIAGNOSER_CACHE")
     if wanted:
         return os.path.abspath(wanted)
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
@@ -153,7 +166,7 @@ def _key(directory: str, *, installed: bool) -> bytes:
     _list(directory, parts, folders_only=installed)
     for module in _BUILDERS:
         _list(f"{os.path.dirname(os.path.abspath(__file__))}/{module}.py", parts, folders_only=True)
-    return marshal.dumps((FORMAT, __version__, directory, tuple(sorted(parts))), 4)
+    return marshal.dumps((FORMAT, __version__, directory, tuple(sorted(parts))), MARSHAL_VERSION)
 
 
 def _list(directory: str, parts: list[tuple[str, int, int, int]], *, folders_only: bool) -> None:

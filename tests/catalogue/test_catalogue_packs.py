@@ -93,6 +93,7 @@ def test_packs_are_remembered_until_something_is_installed(
 
     cache = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("DIAGNOSER_CACHE", str(cache))
+    monkeypatch.setattr(sys, "path", [str(site)])
     install(site, "first_pack", "[diagnoser.rules]\nfirst = first_pack:rules\n")
     names = [pack.name for pack in installed_packs()[0]]
     looked = []

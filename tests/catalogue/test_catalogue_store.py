@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from diagnoser.catalogue import Catalogue, store
 from diagnoser.catalogue.index import restore
+from diagnoser.errors import RuleErrors
 
 RULE = "id='{0}'\ntitle='{1}'\nrole='cause'\nfamily='f'\n[[match]]\nlog='pool (?P<n>\\d+) lost'\n"
 
@@ -191,12 +192,43 @@ def test_a_prebuilt_file_of_another_version_is_ignored(rules: Path, monkeypatch:
     assert shelf.bodies is not None
     path = rules.parent.parent / "rules.bin"
     for name, expected in ((store.__version__, True), ("0.0.0", False)):
-        key = marshal.dumps((store.FORMAT, name), 4)
+        key = marshal.dumps((store.FORMAT, name), 2)
         path.write_bytes(store.encode(shelf.table, shelf.bodies, key))
         found = store.prebuilt(str(path), str(rules.parent))
         assert (found is not None) is expected
         if found is not None:
             assert found.rule(0).title == "first"
+
+
+def test_a_prebuilt_file_can_be_moved_and_is_the_same_every_time(
+    rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from diagnoser.catalogue.prebuilding import content, main
+
+    (rules / "b.toml").write_text(RULE.format("b", "two"))
+    main(str(rules.parent), str(tmp_path / "rules.bin"))
+    moved = tmp_path / "site" / "_rules"
+    moved.parent.mkdir()
+    rules.parent.rename(moved)
+
+    assert (tmp_path / "rules.bin").read_bytes() == content(str(moved))
+
+    monkeypatch.delenv("DIAGNOSER_CACHE")
+    monkeypatch.delenv("HOME", raising=False)
+    found = store.prebuilt(str(tmp_path / "rules.bin"), str(moved))
+    assert found is not None
+    assert [found.rule(number).path for number in (0, 1)] == [str(moved / "f" / "a.toml"), str(moved / "f" / "b.toml")]
+
+    monkeypatch.setenv("DIAGNOSER_CACHE", "off")
+    assert store.prebuilt(str(tmp_path / "rules.bin"), str(moved)) is None
+
+
+def test_nothing_is_prebuilt_from_broken_rules(rules: Path) -> None:
+    from diagnoser.catalogue.prebuilding import content
+
+    (rules / "b.toml").write_text("id =")
+    with pytest.raises(RuleErrors):
+        content(str(rules.parent))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
