@@ -14,6 +14,7 @@ from diagnoser.envelopes._pieces import Pieces
 from diagnoser.envelopes._quotation import is_quotation
 from diagnoser.envelopes._repair import Repair, strip_ansi
 from diagnoser.envelopes._unfold import unfold
+from diagnoser.envelopes._wraps import Wraps
 from diagnoser.lazy import lazy
 from diagnoser.model import UNKNOWN_PROCESS, LogRecord, Process, RawLine
 
@@ -41,11 +42,17 @@ class Peeler:
         self._repair = Repair(self._claims.is_prefix, self._claims.is_claimed)
         self._memory = Memory(process)
         self._pieces = Pieces()
+        self._wraps = Wraps(self._claims.is_prefix)
         self._collector: Envelope | None = None
         self._owed: tuple[int, Process, tuple[Process, ...]] | None = None
 
     def feed(self, raw: RawLine) -> Iterable[LogRecord]:
         """The records that this line completes: none for a piece of a longer line, several for some JSON objects."""
+        if len(raw[0]) >= self._wraps.width or self._wraps.held is not None:
+            return [record for whole in self._wraps.feed(raw) for record in self._line(whole)]
+        return self._line(raw)
+
+    def _line(self, raw: RawLine) -> Iterable[LogRecord]:
         if self._owed is None and not self._repair.watchful:
             record = self._memory.recall(raw[0], raw[1], raw[2])
             if record is None and self._collector is not None:
@@ -57,7 +64,7 @@ class Peeler:
 
     def close(self) -> Iterable[LogRecord]:
         """What was held back: cut lines whose end never came."""
-        records = []
+        records = [record for whole in self._wraps.close() for record in self._line(whole)]
         for held, raw in self._pieces.drain():
             records += self._records(self._peel(held, raw), raw)
         return records
