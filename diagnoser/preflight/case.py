@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 from diagnoser.model import Finding, Remedy, Report
@@ -44,17 +44,11 @@ class Case(NamedTuple):
     log: Report | None = None
 
 
-Check = Callable[[Case], Iterable[Finding]]
-
-
 class Pair(NamedTuple):
     """The two halves of a deployment that hands over KV caches."""
 
     prefill: Case
     decode: Case
-
-
-PairCheck = Callable[[Pair], Iterable[Finding]]
 
 
 LONGEST_COMMAND = 14

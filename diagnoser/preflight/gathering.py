@@ -324,7 +324,7 @@ class _Surroundings:
             except InputError as failure:
                 return None, ("model-config-unreadable", str(failure))
         if self._is_here(deployment) and named.startswith(("/", "./", "../")) and not named.endswith(".gguf"):
-            return None, ("model-config-unreadable", f"There is no folder {named} on this machine.")
+            return None, ("hub-repository-not-found", f"There is no folder {named} on this machine.")
         return self._cached(named), None
 
     def _cached(self, named: str) -> ModelConfig | None:

@@ -30,6 +30,9 @@ PACKAGES = (
 )
 
 
+MODULES = ("deep_ep", "moonep", "triton")
+
+
 class Gpu(NamedTuple):
     """One GPU as `nvidia-smi` reports it."""
 
@@ -61,7 +64,6 @@ class Host(NamedTuple):
     python: str = ""
     compiler: str | None = None
     python_headers: bool | None = None
-    nvcc: str | None = None
     gpus: tuple[Gpu, ...] | None = None
     """None where `nvidia-smi` does not exist or answers."""
     driver: str | None = None
@@ -72,6 +74,10 @@ class Host(NamedTuple):
     numa_nodes: int | None = None
     rdma_devices: tuple[str, ...] | None = None
     mooncake_importable: bool | None = None
+    modules: tuple[str, ...] = ()
+    """Python modules that were looked for and found."""
+    peer_memory: bool | None = None
+    """Whether the kernel lets RDMA cards reach GPU memory through nvidia-peermem."""
     user: str | None = None
     """Name of the user; None when the user id has no entry in the password file."""
 
@@ -96,7 +102,6 @@ def read_host(environment: Mapping[str, str]) -> Host:
         python=".".join(map(str, __import__("sys").version_info[:3])),
         compiler=_compiler(environment),
         python_headers=_headers(),
-        nvcc=shutil.which("nvcc", path=environment.get("PATH")),
         gpus=gpus,
         driver=driver,
         driver_cuda=cuda,
@@ -104,6 +109,8 @@ def read_host(environment: Mapping[str, str]) -> Host:
         numa_nodes=_numa(),
         rdma_devices=_rdma(),
         mooncake_importable=has_module("mooncake"),
+        modules=tuple(name for name in MODULES if has_module(name)),
+        peer_memory=_peer_memory(),
         user=_user(),
     )
 
@@ -236,6 +243,11 @@ def _rdma() -> tuple[str, ...]:
         return tuple(sorted(os.listdir("/sys/class/infiniband")))
     except OSError:
         return ()
+
+
+def _peer_memory() -> bool | None:
+    loaded = _read("/proc/modules")
+    return bool(re.search(r"^(nvidia_peermem|nv_peer_mem) ", loaded, re.MULTILINE)) if loaded else None
 
 
 def _user() -> str | None:

@@ -310,6 +310,15 @@ def other_problems(values: Mapping[str, Any], reader: Reader) -> Iterator[Proble
             ("Write true or false without quotes.",),
             severe=False,
         )
+    ssd = values.get("ssd_offload_path")
+    if reader == "mooncake" and values.get("enable_ssd_offload") is True and not str(ssd or "").startswith("/"):
+        yield Problem(
+            "ssd_offload_path",
+            "mooncake-config-value-invalid",
+            "enable_ssd_offload is on, and ssd_offload_path is no absolute path",
+            "",
+            ("Set ssd_offload_path to a folder on the disk.",),
+        )
     tenant = values.get("tenant_id")
     if tenant is not None and not isinstance(tenant, str):
         yield Problem("tenant_id", "mooncake-config-value-invalid", f"tenant_id is {tenant!r}, no text")

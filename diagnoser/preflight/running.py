@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from diagnoser.errors import UsageError
 from diagnoser.model import Coverage, Finding, Report, SourceInfo, ToolInfo
 from diagnoser.preflight.arguments import Request, parse
 from diagnoser.preflight.case import Case, Pair, labelled
 from diagnoser.preflight.checks import subject_module, subject_names
+from diagnoser.preflight.checks.log import PROVEN
 from diagnoser.preflight.gathering import Gathered, ReadLog, gather
 from diagnoser.preflight.numbers import in_words
 
@@ -58,10 +59,7 @@ def _position(subject: str) -> int:
 
 def _findings(gathered: Gathered, wanted: Sequence[str], request: Request) -> Iterator[Finding]:
     for label, case in gathered.cases:
-        subjects = _fitting(case, wanted)
-        for subject in subjects:
-            for check_one in getattr(subject_module(subject), "CHECKS", ()):
-                yield from labelled(check_one(case), label)
+        yield from labelled(_once(_case_findings(case, wanted)), label)
         if request.flag("probe"):
             from diagnoser.preflight.probes import probe_case
 
@@ -72,6 +70,19 @@ def _findings(gathered: Gathered, wanted: Sequence[str], request: Request) -> It
                 yield from check_all(gathered.cases)
     if gathered.pair is not None:
         yield from _pair_findings(gathered.pair, wanted)
+
+
+def _case_findings(case: Case, wanted: Sequence[str]) -> Iterator[Finding]:
+    for subject in _fitting(case, wanted):
+        for check_one in getattr(subject_module(subject), "CHECKS", ()):
+            yield from check_one(case)
+
+
+def _once(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Without what a log proves and another check found as well."""
+    found = list(findings)
+    others = {finding.rule for finding in found if finding.status == "error" and finding.check != PROVEN}
+    return (finding for finding in found if finding.check != PROVEN or finding.rule not in others)
 
 
 def _fitting(case: Case, wanted: Sequence[str]) -> list[str]:

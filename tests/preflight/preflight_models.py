@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from diagnoser.model import Finding, Report
-from diagnoser.preflight.arguments import Request
 from diagnoser.preflight.case import Case
 from diagnoser.preflight.checks import subject_module
 from diagnoser.preflight.launch import parse_arguments
@@ -254,7 +253,3 @@ def findings_of(case: Case, *subjects: str) -> list[Finding]:
 def rules_of(findings: list[Finding] | Report, status: str = "error") -> set[str | None]:
     found = findings.findings if isinstance(findings, Report) else findings
     return {finding.rule for finding in found if finding.status == status}
-
-
-def request_for(**values: Any) -> Request:
-    return Request(values=values)

@@ -580,6 +580,49 @@ def test_a_pointer_and_an_incomplete_index_are_seen(tmp_path):
     }
 
 
+SPECULATIVE = [
+    ({"method": "ngram", "num_speculative_tokens": 3}, set()),
+    ({"method": "mtp", "num_speculative_tokens": 1}, set()),
+    ({"method": "eagle3", "model": "example-org/Draft", "num_speculative_tokens": 3}, set()),
+    ({"method": "ngram"}, {"model-speculative-config-invalid"}),
+    ({"method": "eagle3", "num_speculative_tokens": 3}, {"model-speculative-config-invalid"}),
+    ({"num_speculative_tokens": 3}, {"model-speculative-config-invalid"}),
+    ({"method": "mtp", "num_speculative_tokens": 0}, {"model-speculative-config-invalid"}),
+    (
+        {"model": "d", "num_speculative_tokens": 2, "draft_tensor_parallel_size": 3},
+        {"model-speculative-config-invalid"},
+    ),
+    ({"model": "d", "num_speculative_tokens": 2, "tensor_parallel_size": 2}, {"model-speculative-config-invalid"}),
+]
+
+
+@pytest.mark.parametrize(("settings", "expected"), SPECULATIVE)
+def test_speculative_decoding(settings, expected):
+    launch = ["--", "vllm", "serve", "m", "-tp", "4", "--speculative-config", json.dumps(settings)]
+
+    assert errors("--not-here", "--only", "model", *launch) == expected
+
+
+@pytest.mark.parametrize(
+    ("rank", "options", "expected"),
+    [(16, [], set()), (64, [], {"model-lora-adapter-rejected"}), (64, ["--max-lora-rank", "64"], set())],
+)
+def test_an_adapters_rank(tmp_path, rank, options, expected):
+    (tmp_path / "adapter_config.json").write_text(json.dumps({"r": rank}))
+    launch = ["--", "vllm", "serve", "m", "--enable-lora", "--lora-modules", f"a={tmp_path}", *options]
+
+    assert errors("--not-here", "--only", "model", *launch) == expected
+
+
+def test_nodes_hold_the_same_number_of_ranks():
+    assert "parallel-world-size-inconsistent" in errors(
+        "--not-here", "--", "vllm", "serve", "m", "-tp", "8", "--nnodes", "3"
+    )
+    assert "parallel-world-size-inconsistent" not in errors(
+        "--not-here", "--", "vllm", "serve", "m", "-tp", "8", "--nnodes", "2"
+    )
+
+
 def test_cpu_ranks_need_cores_of_their_own(model):
     arguments = ["--not-here", "--model-config", str(model), "--platform", "cpu", "--tp", "2"]
 

@@ -28,6 +28,8 @@ HEALTHY = Host(
     driver_cuda="12.8",
     rdma_devices=("mlx5_0",),
     user="vllm",
+    modules=("triton",),
+    peer_memory=True,
 )
 
 
@@ -55,6 +57,7 @@ MACHINES = [
     ({"user": None}, set(), {"process-container-user"}),
     ({"compiler": None}, {"compile-c-compiler-missing"}, set()),
     ({"python_headers": False}, {"compile-python-headers-missing"}, set()),
+    ({"modules": ()}, {"compile-triton-missing"}, set()),
     ({"gpus": ()}, {"cuda-no-gpu-visible"}, set()),
     ({"driver_cuda": "11.8"}, {"cuda-driver-too-old"}, set()),
     ({"versions": {"torch": "2.1.0", "numpy": "2.0.1"}}, {"versions-numpy-abi"}, set()),

@@ -8,7 +8,7 @@ from preflight_models import LLAMA_8B, QWEN3_NEXT, case_of, findings_of, rules_o
 from diagnoser.preflight import run
 from diagnoser.preflight.arguments import Request
 from diagnoser.preflight.case import StoreFile
-from diagnoser.preflight.host import Host
+from diagnoser.preflight.host import Gpu, Host
 
 ROLE = "kv-transfer-role-invalid"
 CONNECTOR = "kv-transfer-connector-not-loadable"
@@ -219,6 +219,8 @@ OWN = [
     ({**GOOD_STORE, "local_hostname": "0.0.0.0"}, {"mooncake-local-hostname-missing"}),
     ({**GOOD_STORE, "local_hostname": "node-a", "protocol": "TCP"}, set()),
     ({**GOOD_STORE, "local_hostname": "node-a", "global_segment_size": "4g"}, set()),
+    ({**GOOD_STORE, "local_hostname": "node-a", "enable_ssd_offload": True}, {VALUE}),
+    ({**GOOD_STORE, "local_hostname": "a", "enable_ssd_offload": True, "ssd_offload_path": "/mnt/ssd"}, set()),
 ]
 
 
@@ -294,6 +296,25 @@ def test_exactly_one_mooncake_wheel(versions, importable, expected):
     case = case._replace(host=Host(versions=versions, mooncake_importable=importable))
 
     assert rules_of(findings_of(case, "mooncake-transport")) == expected
+
+
+def test_gpu_memory_needs_a_way_to_the_card():
+    config = {"kv_connector": "MooncakeConnector", "kv_role": "kv_producer"}
+    config["kv_connector_extra_config"] = {"mooncake_protocol": "rdma"}
+    host = Host(rdma_devices=("mlx5_0",), gpus=(Gpu("Example GPU", 1, 1),), peer_memory=False)
+    rule = "mooncake-rdma-register-gpu-memory"
+
+    assert rule in rules_of(findings_of(transfer(config)._replace(host=host), "mooncake-transport"), "warning")
+    loaded = transfer(config)._replace(host=host._replace(peer_memory=True))
+    assert rule not in rules_of(findings_of(loaded, "mooncake-transport"), "warning")
+
+
+def test_a_port_in_the_host_name_that_several_ranks_share():
+    store = StoreFile("mooncake.json", {**GOOD_STORE, "local_hostname": "node-a:17000"})
+    alone, several = (case_of(LLAMA_8B, f"-tp {tp}")._replace(store=store, loader="mooncake") for tp in (1, 2))
+
+    assert rules_of(findings_of(alone, "mooncake")) == set()
+    assert rules_of(findings_of(several, "mooncake")) == {"mooncake-store-name-collision"}
 
 
 def test_an_rdma_device_that_the_host_does_not_have():

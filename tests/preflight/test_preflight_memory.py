@@ -253,3 +253,10 @@ def test_swap_space_that_exceeds_the_host_is_refused():
     case = case_of(LLAMA_8B, "-tp 4 --swap-space 16")._replace(host=Host(memory=64 * GIB))
 
     assert "memory-swap-space-too-large" in rules_of(findings_of(case, "memory"))
+
+
+@pytest.mark.parametrize(("blocks", "expected"), [(10, {"memory-kv-blocks-override-too-small"}), (512, set())])
+def test_an_override_of_blocks_has_to_hold_one_request(blocks, expected):
+    case = case_of(LLAMA_8B, f"--num-gpu-blocks-override {blocks} --max-model-len 8192")
+
+    assert rules_of(findings_of(case, "memory")) == expected

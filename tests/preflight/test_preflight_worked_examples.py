@@ -23,6 +23,8 @@ from preflight_models import (
     with_fp8,
 )
 
+from diagnoser.preflight.host import Host
+
 SUBJECTS = ("parallel", "parallel-ranks", "moe", "moe-routing", "quantization")
 HEADS = "parallel-attention-heads-not-divisible"
 KV_HEADS = "parallel-kv-heads-not-divisible"
@@ -237,3 +239,21 @@ def test_suggested_sizes_pass_every_check():
         size = int(steps[0].rpartition(" ")[2]) if "--tensor-parallel-size" in steps[0] else 1
 
         assert verdict(config, f"-tp {size}")[0] == set()
+
+
+@pytest.mark.parametrize(
+    ("launch", "expected"),
+    [("-tp 8", set()), ("-tp 4 -dp 3", {"moe-deepep-limits"}), ("-tp 8 -dp 2", set())],
+)
+def test_deepep_takes_whole_nodes(launch, expected):
+    backend = "--enable-expert-parallel --all2all-backend deepep_high_throughput"
+    config = {**QWEN3_30B, "num_attention_heads": 96, "num_experts": 96}
+
+    assert rules_of(findings_of(case_of(config, f"{launch} {backend}"), "moe-backends")) == expected
+
+
+def test_the_package_of_a_backend_is_looked_for_on_the_serving_machine():
+    case = case_of(QWEN3_30B, "-tp 8 --enable-expert-parallel --all2all-backend deepep_low_latency")
+
+    assert rules_of(findings_of(case._replace(host=Host()), "moe-backends")) == {"moe-all2all-package-missing"}
+    assert rules_of(findings_of(case._replace(host=Host(modules=("deep_ep",))), "moe-backends")) == set()

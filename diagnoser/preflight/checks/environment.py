@@ -242,6 +242,15 @@ def check_compiler(case: Case) -> Iterator[Finding]:
         )
     else:
         yield ok("environment-compiler", f"The C compiler is {host.compiler}")
+    if host.gpus and host.versions and "torch" in host.versions and "triton" not in host.modules:
+        yield make(
+            "environment-triton",
+            "compile-triton-missing",
+            "Triton is not installed, and there are NVIDIA GPUs",
+            "torch.compile and many kernels of vLLM are written in it.",
+            {"torch": host.versions["torch"]},
+            [Remedy("Install the one that goes with torch.", "pip install triton")],
+        )
     if host.python_headers is False:
         yield make(
             "environment-headers",

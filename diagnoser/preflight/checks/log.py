@@ -13,6 +13,7 @@ from diagnoser.model import Diagnosis, Finding, Incident, Report
 from diagnoser.preflight.case import Case
 from diagnoser.preflight.findings import ok
 
+PROVEN = "log-diagnosis"
 _PASSING = ("hardware", "client")
 """Severities that say nothing about the next launch."""
 
@@ -28,7 +29,7 @@ def check_diagnoses(case: Case) -> Iterator[Finding]:
         where = f"{root.source}:{root.line}"
         yield Finding(
             "error",
-            "log-diagnosis",
+            PROVEN,
             f"This configuration already failed{_how_sure(diagnosis)}: {diagnosis.title}",
             diagnosis.rule,
             f"{diagnosis.cause} The log shows it at {where}. To have it found before a launch, give what the log "
@@ -39,7 +40,7 @@ def check_diagnoses(case: Case) -> Iterator[Finding]:
         )
     if not found:
         words = {"healthy": "shows no failure", "shutdown": "shows an ordered shutdown"}
-        yield ok("log-diagnosis", f"The log {words.get(log.verdict, 'proves nothing against the configuration')}")
+        yield ok(PROVEN, f"The log {words.get(log.verdict, 'proves nothing against the configuration')}")
 
 
 def _how_sure(diagnosis: Diagnosis) -> str:

@@ -232,6 +232,25 @@ def check_cpu_cache(case: Case) -> Iterator[Finding]:
         yield ok(name, f"{number} GiB of KV cache fit {gib(memory)}", inputs)
 
 
+def check_blocks(case: Case) -> Iterator[Finding]:
+    """vLLM: --num-gpu-blocks-override still has to hold one request (v1/core/kv_cache_utils.py)."""
+    blocks = case.deployment.whole("num_gpu_blocks_override", 0)
+    if blocks <= 0:
+        return
+    size = case.deployment.whole("block_size", 16)
+    tokens, length = blocks * size, _length(case)
+    inputs = {"num_gpu_blocks_override": blocks, "block_size": size, "max_model_len": length}
+    if tokens < length and (case.model is not None or case.deployment.whole("max_model_len", 0) > 0):
+        yield error(
+            "memory-blocks",
+            "memory-kv-blocks-override-too-small",
+            f"--num-gpu-blocks-override {blocks} holds {tokens:,} tokens, and one request may have {length:,}",
+            "A request of full length has to fit.",
+            inputs,
+            [step(case, "Leave the override out, or raise it.", num_gpu_blocks_override=-(-length // size))],
+        )
+
+
 def check_swap(case: Case) -> Iterator[Finding]:
     """vLLM before V1: --swap-space, in GiB of host memory for each GPU."""
     swap = case.deployment.options.get("swap_space")
@@ -278,4 +297,4 @@ def check_store_memory(case: Case) -> Iterator[Finding]:
         )
 
 
-CHECKS = (check_fit, check_utilization, check_cpu_cache, check_swap, check_store_memory)
+CHECKS = (check_fit, check_utilization, check_cpu_cache, check_blocks, check_swap, check_store_memory)

@@ -278,10 +278,28 @@ def check_store_options(case: Case) -> Iterator[Finding]:
         )
 
 
+def check_shared_name(case: Case) -> Iterator[Finding]:
+    """A fixed port in local_hostname, which every rank of an instance would register."""
+    values = case.store.values if case.store is not None else None
+    hostname = (values or {}).get("local_hostname")
+    ranks = case.deployment.local_world_size
+    if reader_of(case) == "vllm" or not isinstance(hostname, str) or host_port(hostname) is None or ranks < 2:
+        return
+    yield error(
+        "mooncake-shared-name",
+        "mooncake-store-name-collision",
+        f"local_hostname {hostname!r} has a port, and {ranks} ranks would register under it",
+        "A name can be registered once only.",
+        {"local_hostname": hostname, "ranks": ranks},
+        [f"Leave the port out: {hostname.rpartition(':')[0]}. Mooncake then takes a free one for each rank."],
+    )
+
+
 CHECKS = (
     check_settings_file,
     check_host_address,
     check_bootstrap,
     check_ascend,
     check_store_options,
+    check_shared_name,
 )

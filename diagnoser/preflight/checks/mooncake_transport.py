@@ -169,10 +169,27 @@ def check_proxy(case: Case) -> Iterator[Finding]:
         )
 
 
+def check_gpu_registration(case: Case) -> Iterator[Finding]:
+    """GPU memory can be registered through nvidia-peermem, or through dma-buf where card and driver know it."""
+    host = case.host
+    if host is None or not host.rdma_devices or not host.gpus or not uses_mooncake(case) or not _wants_rdma(case):
+        return
+    if host.peer_memory is False:
+        yield warning(
+            "mooncake-gpu-registration",
+            "mooncake-rdma-register-gpu-memory",
+            "The kernel module nvidia_peermem is not loaded",
+            "Registering GPU memory with an RDMA card needs it, unless card and driver support dma-buf.",
+            {"RDMA devices": host.rdma_devices},
+            [Remedy("Load it.", "modprobe nvidia-peermem", "lsmod | grep nvidia_peermem")],
+        )
+
+
 CHECKS = (
     check_transport,
     check_devices,
     check_container,
     check_package,
     check_proxy,
+    check_gpu_registration,
 )

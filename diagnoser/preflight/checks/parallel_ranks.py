@@ -210,10 +210,26 @@ def check_cpu_ranks(case: Case) -> Iterator[Finding]:
             )
 
 
+def check_nodes(case: Case) -> Iterator[Finding]:
+    """vLLM: with --nnodes every node holds the same number of ranks."""
+    deployment = case.deployment
+    nodes, world = deployment.whole("nnodes", 1), deployment.tp * deployment.pp * deployment.pcp
+    if nodes > 1 and deployment.dp == 1 and world % nodes:
+        yield error(
+            "parallel-nodes",
+            "parallel-world-size-inconsistent",
+            f"{world} ranks do not divide over {nodes} nodes",
+            "Every node starts the same number of ranks.",
+            {"nnodes": nodes, **deployment.parallel_inputs},
+            [f"--nnodes {in_words([size for size in divisors(world) if size > 1][:6])} would work."],
+        )
+
+
 CHECKS = (
     check_world_size,
     check_context,
     check_data_parallel,
     check_executor,
     check_cpu_ranks,
+    check_nodes,
 )
