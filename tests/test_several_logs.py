@@ -166,7 +166,7 @@ def test_logs_without_times_are_joined_by_role():
     report = report_of(("rank1.log", far), ("head.log", HEAD))
 
     assert root_of(report) == ("rank1.log", "ValueError", "odd")
-    assert report.coverage.notes == ("Not every log states times: lines of different logs are in reading order.",)
+    assert report.coverage.notes == ("rank1.log states no times: it stands among the others where read.",)
 
 
 PULL = record(

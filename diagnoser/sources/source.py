@@ -107,6 +107,10 @@ class Source:
             from .encodings import Transcoded
 
             stream = self._transcoded = Transcoded(stream, encoding)
+        elif head.startswith(b"__CURSOR="):
+            from .journal import JournalExport
+
+            stream = JournalExport(stream)
         return stream
 
     def _note_archive(self, head: bytes) -> None:
