@@ -11,10 +11,11 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 from diagnoser.catalogue import Catalogue
 from diagnoser.catalogue.export import families, fence, index, markdown
-from diagnoser.catalogue.runbook import page
+from diagnoser.catalogue.runbook import page as runbook
 from diagnoser.model import Rule
 
 ROOT = Path(__file__).parents[1]
@@ -31,14 +32,18 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
     rules = Catalogue.load(()).rules
     files.append(File.generated(config, "rules/index.md", content=index(rules)))
     for rule in rules.values():
-        content = markdown(page(rule, rules)) + more_samples(rule)
+        content = markdown(runbook(rule, rules)) + more_samples(rule)
         files.append(File.generated(config, f"rules/{rule.id}.md", content=content))
     _add_to_navigation(config, rules)
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Links to files of the repository's root lead to their pages on the site."""
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Links to the repository's root lead to its pages; a search shows rules first, and leaves out reports."""
+    if page.file.src_uri.startswith("rules/"):
+        page.meta["search"] = {"boost": 4}
+    if page.file.src_uri in ("samples/report.md", "samples/issue.md", "changelog.md"):
+        page.meta["search"] = {"exclude": True}
     for target, source in FROM_ROOT.items():
         markdown = markdown.replace(f"](../{source}", f"]({target}")
     return markdown

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from markdown_blocks import ROOT
+from render.browser import CHROMIUM, browser
 
 from diagnoser.catalogue import Catalogue
 from diagnoser.model import Rule
@@ -79,6 +86,47 @@ def test_an_error_text_is_found_on_the_page_of_its_rule(texts: dict[str, str]) -
 
 
 def words(text: str) -> set[str]:
-    import html
-
     return set(re.findall(r"\w{3,}", html.unescape(re.sub(r"<[^>]+>", " ", text))))
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves the site without telling of each request."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+FIRST = 3
+"""How many results a person looks at."""
+TITLES = (
+    "[...document.querySelectorAll('.md-search-result__item')].map(item => item.querySelector('h1, h2').textContent)"
+)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+@pytest.mark.parametrize(
+    ("pasted", "rule"),
+    [
+        ("self.total_num_kv_heads % tp_size == 0", "parallel-kv-heads-not-divisible"),
+        ("AssertionError: expert_id < num_experts", "moe-expert-id-out-of-range"),
+        ("mooncake connector metadata size mismatch", "mooncake-metadata-size-mismatch"),
+    ],
+)
+def test_a_search_for_an_error_shows_its_rule_first(address: str, pasted: str, rule: str) -> None:
+    title = Catalogue.load(()).rules[rule].title
+    with browser() as page:
+        page.show(f"{address}?q={quote(pasted)}", width=1100)
+        deadline = time.monotonic() + 60
+        while not (found := page.evaluate(TITLES)) and time.monotonic() < deadline:
+            time.sleep(0.2)
+
+    assert title in found[:FIRST]
