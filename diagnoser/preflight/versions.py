@@ -23,3 +23,10 @@ def compare(left: str, right: str) -> int | None:
     from diagnoser.catalogue.versions import compare as ordered
 
     return ordered(left, right)
+
+
+def within(version: str, wanted: str) -> bool | None:
+    """Whether a version lies in a range such as `>=0.6,<0.12`; None when that can't be told."""
+    from diagnoser.catalogue.versions import within as lies
+
+    return lies(version.partition("+")[0], wanted)

@@ -398,6 +398,21 @@ def log_report(confidence="certain", checkable=True, severity="config"):
     return Report("diagnosed", "", ToolInfo("0"), facts=facts, incidents=(incident,))
 
 
+def test_the_sides_may_be_logs(tmp_path):
+    reports = {}
+    for side, tp in (("prefill", 2), ("decode", 3)):
+        path = tmp_path / f"{side}.log"
+        path.write_text("log")
+        printed = f"{{'tensor_parallel_size': {tp}, 'kv_transfer_config': KVTransferConfig(kv_connector='NixlConnector', kv_role='kv_both')}}"
+        facts = (("non_default_args", Fact(printed, str(path), 1)), ("vllm_version", Fact("0.32.0", str(path), 1)))
+        reports[str(path)] = Report("healthy", "", ToolInfo("0"), facts=facts)
+    prefill, decode = reports
+
+    assert errors("--only", "pair", "--prefill", prefill, "--decode", decode, read_log=reports.get) == {
+        "kv-transfer-peers-incompatible"
+    }
+
+
 def test_what_a_log_proves_is_an_error_with_its_remedies():
     report = check(["--from-log", "a.log"], lambda path: log_report())
     (finding,) = [found for found in report.findings if found.check == "log-diagnosis"]
@@ -485,8 +500,19 @@ def test_what_config_json_says_of_the_model(tmp_path, change, options, platform,
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**LLAMA_8B, **change}))
     arguments = ["--not-here", "--model-config", str(path), "--platform", platform, "--only", "model"]
+    arguments += ["--vllm-version", "0.32.0"]
 
     assert errors(*arguments, "--", "vllm", "serve", "m", *options.split()) == expected
+
+
+def test_custom_code_is_only_a_warning_where_the_release_may_know_the_architecture(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**LLAMA_8B, "architectures": ["FooForCausalLM"], "auto_map": {"AutoConfig": "c.C"}}))
+    report = check(["--not-here", "--model-config", str(path), "--only", "model"])
+
+    assert [finding.rule for finding in report.findings if finding.status == "warning"] == [
+        "model-custom-code-not-trusted"
+    ]
 
 
 def test_offline_mode_without_the_model_in_the_cache(tmp_path):

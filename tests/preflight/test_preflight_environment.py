@@ -61,6 +61,26 @@ MACHINES = [
     ({"gpus": ()}, {"cuda-no-gpu-visible"}, set()),
     ({"driver_cuda": "11.8"}, {"cuda-driver-too-old"}, set()),
     ({"versions": {"torch": "2.1.0", "numpy": "2.0.1"}}, {"versions-numpy-abi"}, set()),
+    (
+        {"versions": {"vllm": "0.11.0", "transformers": "4.40.0"}, "requirements": {"transformers": ">=4.55.2,<5"}},
+        {"versions-transformers-too-old"},
+        set(),
+    ),
+    (
+        {"versions": {"vllm": "0.11.0", "transformers": "5.1.0"}, "requirements": {"transformers": ">=4.55.2,<5"}},
+        {"versions-transformers-api-removed"},
+        set(),
+    ),
+    (
+        {"versions": {"vllm": "0.11.0", "torch": "2.9.0+cu128"}, "requirements": {"torch": "==2.8.0"}},
+        {"versions-torch-companions-mismatch"},
+        set(),
+    ),
+    (
+        {"versions": {"vllm": "0.11.0", "torch": "2.8.0+cu128"}, "requirements": {"torch": "==2.8.0", "numpy": "~=2"}},
+        set(),
+        set(),
+    ),
     ({"versions": {"vllm": "0.11.0"}, "python": "3.9.2"}, set(), {None}),
     ({"versions": {"vllm": "0.11.0", "vllm-ascend": "0.10.0"}}, {"versions-python-package-missing"}, set()),
 ]

@@ -216,7 +216,7 @@ def _connector(case: Case, config: Mapping[str, Any], prefix: str) -> Iterator[F
             [f"Use {instead}."],
         )
         return
-    yield error(
+    yield (warning if at_least(version, "0.33") else error)(
         name,
         rule,
         f"{prefix}{connector} is no connector of vLLM",

@@ -11,6 +11,7 @@ from diagnoser.preflight.case import Case, step
 from diagnoser.preflight.findings import error, ok, skipped, warning
 from diagnoser.preflight.known_names import NEWEST, names_of
 from diagnoser.preflight.numbers import in_words
+from diagnoser.preflight.versions import at_least
 
 _CPU_HEAD_SIZES = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
 """Head sizes of vLLM's CPU attention (v1/attention/backends/cpu_attn.py of 0.32)."""
@@ -99,7 +100,9 @@ def check_architecture(case: Case) -> Iterator[Finding]:
         return
     trusted = case.deployment.flag("trust_remote_code")
     if custom and not trusted:
-        yield error(
+        # A release that is not stated may be one that has the architecture itself.
+        settled = at_least(case.deployment.vllm_version, "0.33") is False
+        yield (error if settled else warning)(
             name,
             "model-custom-code-not-trusted",
             "The model brings its own code, and --trust-remote-code is not set",

@@ -146,7 +146,7 @@ def _side_file(folder: str) -> bool:
 def check_dtype(case: Case) -> Iterator[Finding]:
     """vLLM: the list of compute types of each method."""
     name, method, dtype = "quantization-dtype", method_of(case), dtype_of(case)
-    if not method or not dtype or method not in DTYPES:
+    if not method or dtype not in ("float16", "bfloat16", "float32") or method not in DTYPES:
         return
     inputs = {"quantization": method, "dtype": dtype}
     if dtype in DTYPES[method]:

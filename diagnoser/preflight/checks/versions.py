@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 from diagnoser.model import Finding, Remedy
 from diagnoser.preflight.case import Case
 from diagnoser.preflight.findings import error, ok, skipped, warning
-from diagnoser.preflight.versions import at_least, compare, release
+from diagnoser.preflight.versions import at_least, compare, release, within
 
 
 def check_packages(case: Case) -> Iterator[Finding]:
@@ -24,7 +25,12 @@ def check_packages(case: Case) -> Iterator[Finding]:
     }
     inputs["python"] = host.python
     before = 0
-    for finding in (*_numpy(case, inputs), *_python(host.python, vllm, inputs), *_ascend(case, inputs)):
+    for finding in (
+        *_numpy(case, inputs),
+        *_python(host.python, vllm, inputs),
+        *_ascend(case, inputs),
+        *_stated(case),
+    ):
         before += 1
         yield finding
     if not before and host.versions:
@@ -71,6 +77,31 @@ def _ascend(case: Case, inputs: dict[str, str]) -> Iterator[Finding]:
             {**inputs, "vllm-ascend": ascend},
             [Remedy("Install the release that fits.", f"pip install 'vllm=={release(ascend)}.*'")],
         )
+
+
+_STATED_RULES = {"torch": "versions-torch-companions-mismatch", "numpy": "versions-numpy-abi"}
+
+
+def _stated(case: Case) -> Iterator[Finding]:
+    """Packages outside the range that the installed vLLM itself asks for."""
+    assert case.host is not None
+    for package, wanted in case.host.requirements.items():
+        installed = case.host.versions.get(package, "")
+        for part in wanted.split(","):
+            if within(installed, part) is not False:
+                continue
+            rule = _STATED_RULES.get(package, "versions-python-package-missing")
+            if package == "transformers":
+                rule = "versions-transformers-too-old" if part[0] in ">=~" else "versions-transformers-api-removed"
+            yield error(
+                f"versions-{package}",
+                rule,
+                f"{package} {installed} is installed, and this vLLM asks for {wanted}",
+                "The range is the one that vLLM's package states.",
+                {package: installed, "asked for": wanted},
+                [Remedy("Install a version that fits.", f"pip install {quote(package + wanted)}")],
+            )
+            break
 
 
 CHECKS = (check_packages,)
