@@ -75,3 +75,11 @@ def headings(path: Path) -> set[str]:
     tokens = MarkdownIt("commonmark").parse(path.read_text(encoding="utf-8"))
     titles = [tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open"]
     return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip()) for title in titles}
+
+
+def spans(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and text of every code span of a page, tables included."""
+    for token in MarkdownIt("commonmark").enable("table").parse(path.read_text(encoding="utf-8")):
+        for child in token.children or ():
+            if child.type == "code_inline":
+                yield (token.map or [0])[0] + 1, child.content
