@@ -18,6 +18,10 @@ from diagnoser.model import LogRecord, Process
 MomentKind = Literal["start", "ready", "served", "refused", "stop", "down"]
 
 
+ACCESS = " HTTP/1"
+"""Stands in every line of an access log; what such a line means depends on its number."""
+
+
 class Moment(NamedTuple):
     """One such line."""
 

@@ -18,7 +18,7 @@ from diagnoser.facts import FactReader
 from diagnoser.fingerprints import mask
 from diagnoser.intake import Accepts, Counted, Intake
 from diagnoser.joining import joined
-from diagnoser.lifecycle import Moment, moments_of
+from diagnoser.lifecycle import ACCESS, Moment, moments_of
 from diagnoser.model import (
     Coverage,
     Failure,
@@ -51,6 +51,10 @@ MAX_VARIANTS = 8
 """Blocks that differ by numbers alone are looked at this often, then only counted."""
 MAX_SHAPES = 20_000
 """Different shapes of blocks remembered at once."""
+_DIGITS = b"0123456789"
+_HEX = b"0123456789abcdef"
+"""What calm lines may differ by: request ids."""
+_CALM = frozenset({"DEBUG", "INFO"})
 _LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
 
 
@@ -221,7 +225,7 @@ class Pipeline:
             first.source,
             first.process,
             first.level,
-            text.encode("utf-8", "surrogatepass").translate(None, b"0123456789"),
+            text.encode("utf-8", "surrogatepass").translate(None, _HEX if first.level in _CALM else _DIGITS),
         )
         shape = self._shapes.get(key)
         if shape is not None and shape.seen >= MAX_VARIANTS:
@@ -240,7 +244,7 @@ class Pipeline:
                 self._shapes.clear()
             shape = self._shapes[key] = _Shape()
         shape.seen += 1
-        shape.moment = shape.moment or moment
+        shape.moment = shape.moment or moment or ACCESS in text
         shape.kept = kept_keys
 
     def _moments_of(self, block: Block) -> bool:

@@ -239,3 +239,12 @@ def test_workers_whose_parent_vanished_are_not_passed_over():
 
     assert report_of(start + orphan).incidents[0].diagnoses[0].confidence == "possible"
     assert report_of(start + stop + orphan).verdict == "shutdown"
+
+
+def test_a_refused_request_after_many_unknown_paths_is_seen():
+    log = crash_logs.prefixed("APIServer", 10, "INFO", "launcher.py:46", ["Application startup complete."])
+    log += [f'INFO:     192.0.2.7:{4000 + n} - "POST /v1/completions HTTP/1.1" 404 Not Found' for n in range(30)]
+    log += crash_logs.prefixed("Worker_TP1", 30, "ERROR", "mooncake_connector.py:512", ["pulling kv_caches for ['cmpl-7'] failed: region 3 was not registered"])
+    log += ['INFO:     192.0.2.7:4711 - "POST /v1/completions HTTP/1.1" 500 Internal Server Error']
+
+    assert [incident.impact for incident in report_of(log).incidents] == ["requests"]
