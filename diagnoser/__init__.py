@@ -69,9 +69,11 @@ def check(*arguments: str) -> Report:
 
     Raises UsageError or InputError as the command would exit with 2.
     """
+    from pathlib import Path
+
     from diagnoser.preflight import check as run_checks
 
-    return run_checks(arguments)
+    return run_checks(arguments, lambda log: diagnose(Path(log)))
 
 
 def __getattr__(name: str) -> Any:
