@@ -315,7 +315,7 @@ def run(case: Case, scale: float, folder: Path) -> Outcome:
             feeder.wait()
         child = subprocess.Popen(
             command + ([first] if first else []), stdin=subprocess.DEVNULL if first else feeder.stdout, stdout=output,
-            stderr=errors, cwd=ROOT, env={**os.environ, "DIAGNOSER_CACHE": "off"},
+            stderr=errors, cwd=ROOT, env={"DIAGNOSER_CACHE": "off", **os.environ},
         )  # fmt: skip
         feeder.stdout.close()
         _, status, usage = os.wait4(child.pid, 0)

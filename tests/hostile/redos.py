@@ -28,6 +28,8 @@ LONGEST_LINE = 64 * 1024
 MOST_SECONDS = 1.0
 """On one line of that length."""
 _TRIAL = 0.02
+_SHORT_LENGTHS = (16, 20, 24, 28, 32, 38, 46, 56, 70, 100)
+"""Exponential time shows on these already."""
 SHORT = {
     "diagnoser.fingerprints._VARIABLE": 2_000,
     "diagnoser.catalogue.loader._TOML_PLACE": 500,
@@ -140,20 +142,22 @@ def slow(where: str, pattern: str, flags: int) -> Slow | None:
 
 
 def _foretold(run: Callable[[str], object], start: str, pump: str, longest: int) -> float:
-    """Seconds for a line of the greatest length, from shorter ones whose length doubles."""
-    before, length = 0.0, 1_000
-    while length <= longest:
+    """Seconds for a line of the greatest length, from shorter ones; without end where a short one takes long."""
+    before = 0.0
+    for length in (*_SHORT_LENGTHS, *(1_000 << step for step in range(7) if 1_000 << step <= longest)):
         text = (start + pump * (length // len(pump) + 1))[:length] + "\x00"
         took = _took(run, text)
         if took > _TRIAL:  # a second look: the machine may have been busy
             took = min(took, _took(run, text))
+        if took > _TRIAL and length < 1_000:
+            return float("inf")
         if took > _TRIAL:
             growth = took / before if before > 1e-4 else 4.0
             doublings = 0
             while length << doublings < longest:
                 doublings += 1
             return took * max(growth, 1.0) ** doublings
-        before, length = took, length * 2
+        before = took
     return before
 
 
