@@ -30,6 +30,7 @@ def test_what_the_container_file_copies_is_there() -> None:
         *wheel["packages"],
         *wheel["force-include"],
         *wheel["shared-data"],
+        *(hook["path"] for hook in wheel.get("hooks", {}).values()),
     }
     assert needed <= set(copied)
 

@@ -42,6 +42,11 @@ def test_the_manual_page_is_where_man_looks() -> None:
     assert (Path(str(INSTALLED)) / "share/man/man1/diagnose.1").read_text().startswith(".TH DIAGNOSE")
 
 
+@pytest.mark.skipif(INSTALLED is None, reason="runs in .ci/wheel, where the package is installed")
+def test_the_compact_rules_are_there() -> None:
+    assert files("diagnoser").joinpath("_rules.bin").is_file()
+
+
 def test_the_version_is_the_package_s() -> None:
     assert version("diagnoser") == diagnoser.__version__
     assert run("--version").stdout == f"diagnose {diagnoser.__version__}\n"
