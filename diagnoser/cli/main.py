@@ -19,6 +19,7 @@ COMMANDS = {
     "explain": "diagnoser.cli.explain:explain",
     "rules": "diagnoser.cli.rules:rules",
     "diff": "diagnoser.cli.diff:diff",
+    "kubectl": "diagnoser.cli.kubectl:kubectl",
     "completion": "diagnoser.cli.completion:completion",
 }
 """Commands by name; anything else on the command line is a log to diagnose."""

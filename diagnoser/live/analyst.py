@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from diagnoser.live import evidence
+from diagnoser.live.endings import Ending, with_ending
 from diagnoser.live.feed import ENDED, GAP, PASSED_ON, FeedReader
 from diagnoser.live.session import Session
-from diagnoser.model import Failure, Incident, Process, Report
+from diagnoser.model import Process, Report
 
 if TYPE_CHECKING:
     from diagnoser.catalogue import Catalogue
@@ -83,7 +84,8 @@ class _Watch:
 
     def _judged(self, ended: Mapping[str, Any], runbook_url: str | None) -> Outcome:
         status, number = int(ended["status"]), int(ended["signal"])
-        analysis, root = self._analysed(ended)
+        ending = self._said(ended)
+        analysis = self._session.pipeline.finish()
         report = self._session.report(analysis, runbook_url=runbook_url)
         if status == 0:
             died = report.exit_code != 0 and _died(analysis, self._session)
@@ -94,14 +96,11 @@ class _Watch:
         if not crashed and (report.verdict == "shutdown" or number in _ORDERS):
             return Outcome(status, None)
         if not crashed:
-            outcome = analysis.incidents._replace(incidents=(root, *analysis.incidents.incidents), stopped=False)
-            report = self._session.report(analysis._replace(incidents=outcome), runbook_url=runbook_url)
+            report = self._session.report(with_ending(analysis, ending), runbook_url=runbook_url)
         return Outcome(status, report)
 
-    def _analysed(self, ended: Mapping[str, Any]) -> tuple[Analysis, Incident]:
-        """The analysis with all evidence of the end, and the end itself as an incident, should nothing explain it."""
-        from diagnoser.fingerprints import fingerprint
-
+    def _said(self, ended: Mapping[str, Any]) -> Ending:
+        """Adds all evidence of the end to the log, and returns the end itself, should nothing explain it."""
         session, status, number, pid = self._session, int(ended["status"]), int(ended["signal"]), int(ended["pid"])
         for name in self._names.values():
             session.end(name, tail=status != 0)
@@ -112,15 +111,9 @@ class _Watch:
             lines = evidence.kernel_lines(self._begun, killed=self._killed, pid=pid)
             session.say(evidence.KERNEL_SOURCE, lines)
             session.say(evidence.STATUS_SOURCE, [sentence], process)
-        analysis = session.pipeline.finish()
-        name = sentence.split(" by ", 1)[1].split(":", 1)[0].split(" ", 1)[0] if number else f"exit code {status}"
-        root = Failure(
-            "signal" if number else "exit", process, evidence.STATUS_SOURCE, 1, 1, session.pipeline.order,
-            text=sentence + self._last_words(), name=name, fingerprint=fingerprint("exit", name, "", ()),
-        )  # fmt: skip
-        up = any(case.kind in ("ready", "served") for case in session.pipeline.moments)
-        reason = "Nothing that the command printed says why it ended."
-        return analysis, Incident(root, "crash" if up else "startup", root.fingerprint, reasons=(reason,))
+        name = evidence.signal_name(number) if number else f"exit code {status}"
+        up = any(moment.kind in ("ready", "served") for moment in session.pipeline.moments)
+        return Ending(sentence, name, process, evidence.STATUS_SOURCE, last_words=self._last_words(), up=up)
 
     def _last_words(self) -> str:
         """The end of what the command printed, for a reader who has no other log."""

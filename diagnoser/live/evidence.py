@@ -27,7 +27,7 @@ def status_line(status: int, number: int = 0, *, core: bool = False) -> str:
     if not number:
         return f"The command exited with code {status}."
     dumped = " (core dumped)" if core else ""
-    return f"The command was killed by {_signal_name(number)}{dumped}: it exited with code {status}."
+    return f"The command was killed by {signal_name(number)}{dumped}: it exited with code {status}."
 
 
 def oom_line(kills: int) -> str:
@@ -35,7 +35,8 @@ def oom_line(kills: int) -> str:
     return f"Detected {kills} oom_kill event{'' if kills == 1 else 's'} (OOMKilled) in the command's memory cgroup."
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """SIGKILL for 9."""
     try:
         return signal.Signals(number).name
     except ValueError:

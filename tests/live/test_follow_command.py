@@ -70,7 +70,9 @@ def test_follow_exits_on_a_crash_with_the_status_of_the_diagnosis(tmp_path):
     logs = tmp_path / "logs"
     logs.mkdir()
     called = tmp_path / "called.json"
-    with live.start("follow", "--from-start", "--exit-on-crash", "--on-crash", f"cat > {called}", "-q", str(logs)) as process:
+    with live.start(
+        "follow", "--from-start", "--exit-on-crash", "--on-crash", f"cat > {called}", "-q", str(logs)
+    ) as process:
         time.sleep(0.3)
         add(logs / "rank0.log", crash("AssertionError: mooncake connector metadata size mismatch"))
         out, _ = process.communicate(timeout=30)
