@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, repeat
 
 from diagnoser.catalogue import drawers
 from diagnoser.catalogue import index as compact
@@ -11,7 +12,8 @@ from diagnoser.catalogue.index import Head, Test
 from diagnoser.catalogue.matcher import Held, contradicted, holds, ordered
 from diagnoser.catalogue.prefilter import Prefilter
 from diagnoser.catalogue.search import Pattern, Searcher, normalize
-from diagnoser.catalogue.store import Shelf, open_shelf, prebuilt, read_shelf
+from diagnoser.catalogue.shelf import Shelf, read_shelf
+from diagnoser.catalogue.store import open_shelf, prebuilt
 from diagnoser.catalogue.subjects import (
     Context,
     LogHit,
@@ -59,11 +61,13 @@ class Catalogue:
         self._hidden: set[tuple[int, int]] = set()
         found = [error for shelf in self._shelves for error in compact.errors(shelf.table)]
         for number, shelf in enumerate(self._shelves):
-            for position, rule_id in enumerate(shelf.table.ids):
-                if self._where.setdefault(rule_id, (number, position)) != (number, position):
-                    self._hidden.add((number, position))
-                    path = shelf.rule(position).path
-                    found.append(RuleError(path, f"{rule_id} is already defined elsewhere", line=1, key="id"))
+            own = dict(zip(shelf.ids, zip(repeat(number), count()), strict=False))
+            for rule_id in sorted(own.keys() & self._where.keys()):
+                position = own.pop(rule_id)[1]
+                self._hidden.add((number, position))
+                path = shelf.rule(position).path
+                found.append(RuleError(path, f"{rule_id} is already defined elsewhere", line=1, key="id"))
+            self._where.update(own)
         self.rules: Mapping[str, Rule] = Rules(self._shelves, self._where)
         self.errors: tuple[RuleError, ...] = (*errors, *found)
 
@@ -199,9 +203,7 @@ class Catalogue:
         """The candidates filed under an exception's name, or (None) under no name."""
         found = self._drawers.get((shelf, name))
         if found is None:
-            index = self._shelves[shelf].table
-            packed = index.generic if name is None else index.types.get(name)
-            found = drawers.unpack(packed) if packed else drawers.Drawer()
+            found = self._shelves[shelf].drawer(name)
             if len(self._drawers) < MOST_DRAWERS:
                 self._drawers[shelf, name] = found
         return found
@@ -217,7 +219,7 @@ class Catalogue:
         """A rule's head, unpacked once."""
         heads = self._heads[shelf]
         if rule not in heads:
-            heads[rule] = compact.head(self._shelves[shelf].table.heads[rule])
+            heads[rule] = self._shelves[shelf].head(rule)
         return heads[rule]
 
     def _test(self, hit: LogHit) -> Test:

@@ -27,8 +27,8 @@ class Candidate(NamedTuple):
 class Drawer(NamedTuple):
     """The candidates of one exception name. Each stands under one of its demands; the others are checked after it."""
 
-    candidates: tuple[tuple[Any, ...], ...] = ()
-    """As plain tuples, in the order of `Candidate`."""
+    candidates: tuple[bytes, ...] = ()
+    """Each packed by itself, as few of them are looked at."""
     literals: tuple[tuple[str, ...], ...] = ((), (), (), ())
     """Per field: the literals that lead to a candidate."""
     owners: tuple[tuple[int, ...], ...] = ((), (), (), ())
@@ -52,7 +52,7 @@ def filed(found: list[Candidate]) -> Drawer:
             literals[field].append(literal)
             owners[field].append(number)
     return Drawer(
-        tuple(candidates),
+        tuple(marshal.dumps(candidate, 2) for candidate in candidates),
         tuple(map(tuple, literals)),
         tuple(map(tuple, owners)),
         tuple(rest),
@@ -77,7 +77,7 @@ def likely(drawer: Drawer, message: str, code: str, kind: str, places: Callable[
         if text and literals:
             found.update([owner for literal, owner in zip(literals, owners, strict=True) if literal in text])
     for number in sorted(found):
-        candidate = drawer.candidates[number]
+        candidate = marshal.loads(drawer.candidates[number])
         if candidate[4] and not texts[2]:
             texts[2] = places()
         if all(not clause or _holds(clause, text) for clause, text in zip(candidate[2:], texts, strict=True)):

@@ -1,8 +1,8 @@
 """The compact form of a rule set: plain data that is quick to load and touches only the rules that a failure needs.
 
 What is looked up for every failure lies open (exception names, literals of log conditions); everything else is packed
-per rule and unpacked when that rule is a candidate. The form holds texts, numbers, tuples and dicts only, so reading
-a damaged or forged one can give a wrong answer but can't run anything.
+in parts that are read and unpacked when they are needed. The form holds texts, numbers, tuples and dicts only, so
+reading a damaged or forged one can give a wrong answer but can't run anything.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from diagnoser.catalogue.search import Pattern
 from diagnoser.errors import RuleError
 from diagnoser.model import Condition, Confidence, Reference, Remedy, Rule, Sample
 
-FORMAT = 5
+FORMAT = 7
 """Raise it whenever the compact form changes."""
 GRAM = 4
 """Characters of the text pieces by which literals are found."""
@@ -23,17 +23,25 @@ MARSHAL_VERSION = 2
 """Equal data gives equal bytes; from 3 on they depend on how often an object is referred to."""
 
 
+Place = tuple[int, int, int]
+"""Where a packed part starts, how long it is, and its checksum."""
+PLACE_BYTES = 12
+
+
 class Index(NamedTuple):
     """The open part. `marshal` stores it as a plain tuple in this order."""
 
     digest: str
-    ids: tuple[str, ...]
-    heads: tuple[bytes, ...]
-    """Per rule: a packed `Head`."""
-    types: dict[str, bytes]
-    """Exception name without module: a packed `Drawer`."""
-    generic: bytes
-    """The packed `Drawer` of conditions that name no exception, or not by a few names."""
+    ids: str
+    """The rules' ids, one a line."""
+    heads: bytes
+    """Per rule: the place of its `Head`, in `PLACE_BYTES`."""
+    bodies: bytes
+    """Per rule: the place of the whole `Rule`, in `PLACE_BYTES`."""
+    types: dict[str, Place]
+    """Exception name without module: the place of its `Drawer`."""
+    generic: Place
+    """The `Drawer` of conditions that name no exception, or not by a few names."""
     log_entries: tuple[tuple[int, int], ...]
     """Per log pattern: rule number and condition index; the index of a `not` is written as -1 - index."""
     log_literals: tuple[str, ...]
@@ -45,8 +53,6 @@ class Index(NamedTuple):
     """Literals that are shorter than a piece."""
     log_always: tuple[int, ...]
     """Log patterns without literals."""
-    bodies: tuple[tuple[int, int, int], ...]
-    """Per rule: where its packed `Rule` starts, how long it is, and its checksum."""
     errors: tuple[tuple[str, str, int | None, str | None], ...]
 
 
@@ -101,6 +107,18 @@ def restore(packed: bytes) -> Index:
     if not isinstance(found, tuple) or len(found) != len(Index._fields):
         raise ValueError("not a catalogue index")
     return Index(*found)
+
+
+def place(table: bytes, number: int) -> Place:
+    """One entry of `heads` or `bodies`."""
+    at = number * PLACE_BYTES
+    start, length, checksum = (int.from_bytes(table[here : here + 4], "little") for here in (at, at + 4, at + 8))
+    return start, length, checksum
+
+
+def places(found: Sequence[Place]) -> bytes:
+    """Places as `heads` and `bodies` hold them."""
+    return b"".join(number.to_bytes(4, "little") for entry in found for number in entry)
 
 
 def head(packed: bytes) -> Head:

@@ -10,7 +10,7 @@ from typing import Any
 from diagnoser.catalogue import patterns
 from diagnoser.catalogue.backtracking import QUICK, quick_length
 from diagnoser.catalogue.drawers import Candidate, filed, pack
-from diagnoser.catalogue.index import GRAM, MARSHAL_VERSION, Head, Index, Test
+from diagnoser.catalogue.index import GRAM, MARSHAL_VERSION, Head, Index, Place, Test, places
 from diagnoser.catalogue.loader import Loaded
 from diagnoser.catalogue.rule import PATTERN_KEYS, SUBJECT_KEYS
 from diagnoser.catalogue.search import ENGINE, Pattern
@@ -18,45 +18,57 @@ from diagnoser.model import Condition, Rule
 
 
 def build(loaded: Loaded, directory: str) -> tuple[Index, bytes]:
-    """The index of the rules of a directory, and the packed rules that it points into."""
+    """The index of the rules of a directory, and the packed parts that it points into."""
     types: dict[str, list[Candidate]] = {}
     generic: list[Candidate] = []
-    heads, bodies, chunks = [], [], []
-    position = 0
+    parts = _Parts()
+    heads, bodies = [], []
     for number, rule in enumerate(loaded.rules):
         tests = tuple(_test(condition) for condition in rule.matches)
         packed = tuple(tuple(test) for test in tests)
         head = Head(rule.id, rule.role, rule.outranks, rule.applies, rule.fixed_in, packed)
-        heads.append(marshal.dumps(tuple(head), MARSHAL_VERSION))
+        heads.append(parts.add(marshal.dumps(tuple(head), MARSHAL_VERSION)))
         for candidate, names in _candidates(number, rule.matches):
             for name in names or ():
                 types.setdefault(name, []).append(candidate)
             if names is None:
                 generic.append(candidate)
         path = rule.path.removeprefix(directory).lstrip("/\\").replace("\\", "/")
-        body = marshal.dumps(_plain(rule._replace(path=path)), MARSHAL_VERSION)
-        bodies.append((position, len(body), crc32(body)))
-        chunks.append(body)
-        position += len(body)
+        bodies.append(parts.add(marshal.dumps(_plain(rule._replace(path=path)), MARSHAL_VERSION)))
     entries, owners, always = _log_patterns(loaded.rules)
     literals = tuple(owners)
     grams, short_literals = _grams(literals)
     index = Index(
         digest=loaded.digest,
-        ids=tuple(rule.id for rule in loaded.rules),
-        heads=tuple(heads),
-        types={name: pack(filed(found), MARSHAL_VERSION) for name, found in types.items()},
-        generic=pack(filed(generic), MARSHAL_VERSION),
+        ids="\n".join(rule.id for rule in loaded.rules),
+        heads=places(heads),
+        bodies=places(bodies),
+        types={name: parts.add(pack(filed(found), MARSHAL_VERSION)) for name, found in types.items()},
+        generic=parts.add(pack(filed(generic), MARSHAL_VERSION)),
         log_entries=entries,
         log_literals=literals,
         log_owners=tuple(tuple(owners[literal]) for literal in literals),
         log_grams=grams,
         log_short=short_literals,
         log_always=always,
-        bodies=tuple(bodies),
         errors=tuple((error.path, error.problem, error.line, error.key) for error in loaded.errors),
     )
-    return index, b"".join(chunks)
+    return index, b"".join(parts.chunks)
+
+
+class _Parts:
+    """Packed parts in a row."""
+
+    def __init__(self) -> None:
+        self.chunks: list[bytes] = []
+        self.length = 0
+
+    def add(self, part: bytes) -> Place:
+        """Appends a part; its place."""
+        place = (self.length, len(part), crc32(part))
+        self.chunks.append(part)
+        self.length += len(part)
+        return place
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sys
 
-from diagnoser.catalogue.store import encode, prebuilt_key, read_shelf
+from diagnoser.catalogue.shelf import InMemory, read_shelf
+from diagnoser.catalogue.store import encode, prebuilt_key
 from diagnoser.errors import RuleErrors
 
 
@@ -21,8 +22,8 @@ def content(rules: str) -> bytes:
     found = errors(shelf.table)
     if found:
         raise RuleErrors(found)
-    assert shelf.bodies is not None
-    return encode(shelf.table, shelf.bodies, prebuilt_key())
+    assert isinstance(shelf.parts, InMemory)
+    return encode(shelf.table, shelf.parts.data, prebuilt_key())
 
 
 def main(rules: str, output: str) -> None:

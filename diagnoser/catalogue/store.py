@@ -1,6 +1,6 @@
 """Keeps the compact form of a rule directory in a cache file, so that a run need not read TOML.
 
-Layout: magic, three lengths, a checksum, then the key (which directory, which files), the index, and the packed rules.
+Layout: magic, three lengths, a checksum, then the key (which directory, which files), the index, and the packed parts.
 The file is written under another name and then renamed, and is believed only when it belongs to this user and nobody
 else may write to it. `DIAGNOSER_CACHE=off` turns it off, any other value names the directory to use.
 """
@@ -12,11 +12,11 @@ import os
 import stat
 from binascii import crc32
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser import __version__
-from diagnoser.catalogue.index import FORMAT, MARSHAL_VERSION, Index, dump, restore, rule
-from diagnoser.model import Rule
+from diagnoser.catalogue.index import FORMAT, MARSHAL_VERSION, Index, dump, restore
+from diagnoser.catalogue.shelf import InFile, InMemory, Shelf, read_shelf
 
 MAGIC = b"DGNR"
 MOST_FILES = 16
@@ -25,44 +25,7 @@ LARGEST_CACHE = 1 << 28
 
 _BUILDERS = ("indexer", "patterns", "backtracking", "rule", "loader")
 """What makes the compact form: in a checkout these change without a new version."""
-_HEADER = 4 + 4 * 4  # magic, lengths of key and index, length of the packed rules, checksum of key and index
-
-
-class Shelf(NamedTuple):
-    """The rules of one directory, ready for use."""
-
-    directory: str
-    table: Index
-    bodies: bytes | None
-    """The packed rules; None when they are in `cache`."""
-    cache: str | None = None
-    start: int = 0
-    """Where the packed rules begin in `cache`."""
-    checksum: int = 0
-
-    def rule(self, number: int) -> Rule:
-        """One whole rule; read from the file it came from when the cache has changed under us."""
-        offset, length, checksum = self.table.bodies[number]
-        if self.bodies is not None:
-            return self._placed(rule(self.bodies[offset : offset + length]))
-        assert self.cache is not None
-        try:
-            with open(self.cache, "rb") as stream:
-                if _parse_header(stream.read(_HEADER))[3] == self.checksum:
-                    stream.seek(self.start + offset)
-                    body = stream.read(length)
-                    if crc32(body) == checksum:
-                        return self._placed(rule(body))
-        except (OSError, ValueError, EOFError, TypeError):
-            pass
-        from diagnoser.catalogue.loader import load
-
-        wanted = self.table.ids[number]
-        return next(found for found in load([self.directory]).rules if found.id == wanted)
-
-    def _placed(self, found: Rule) -> Rule:
-        """The rule with its whole path; the packed one has the part below the directory, wherever that lies."""
-        return found._replace(path=f"{self.directory}/{found.path}" if found.path else self.directory)
+_HEADER = 4 + 4 * 4  # magic, lengths of key, index and parts, checksum of key and index
 
 
 def open_shelf(directory: str, *, installed: bool = False) -> Shelf:
@@ -73,28 +36,21 @@ def open_shelf(directory: str, *, installed: bool = False) -> Shelf:
     place = _cache_directory()
     if place is None:
         return read_shelf(directory)
-    key = _key(directory, installed=installed)
     path = f"{place}/{os.path.basename(directory)}-{crc32(directory.encode()):08x}.rules"
-    found = _read(path, key, directory)
+    key = b"" if installed else _key(directory, installed=False)
+    found = _read(path, _folders_unchanged if installed else key.__eq__, directory)
     if found is not None:
         return found
+    key = key or _key(directory, installed=installed)
     shelf = read_shelf(directory)
-    if shelf.bodies is not None:
-        _write(place, path, encode(shelf.table, shelf.bodies, key))
+    if isinstance(shelf.parts, InMemory):
+        _write(place, path, encode(shelf.table, shelf.parts.data, key))
     return shelf
-
-
-def read_shelf(directory: str) -> Shelf:
-    """The rules of a directory, read from its files."""
-    from diagnoser.catalogue.indexer import build
-    from diagnoser.catalogue.loader import load
-
-    return Shelf(directory, *build(load([directory]), directory))
 
 
 def prebuilt(path: str, directory: str) -> Shelf | None:
     """The compact form that was packed with this very version, or None. `DIAGNOSER_CACHE=off` does without it too."""
-    return None if _turned_off() else _read(path, prebuilt_key(), directory, owned=False)
+    return None if _turned_off() else _read(path, prebuilt_key().__eq__, directory, owned=False)
 
 
 def prebuilt_key() -> bytes:
@@ -127,11 +83,11 @@ def _is_ours(handle: int) -> bool:
     return not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
 
 
-def encode(index: Index, bodies: bytes, key: bytes) -> bytes:
+def encode(index: Index, parts: bytes, key: bytes) -> bytes:
     """The content of a cache file."""
     packed = dump(index)
-    lengths = b"".join(len(part).to_bytes(4, "little") for part in (key, packed, bodies))
-    return MAGIC + lengths + crc32(packed, crc32(key)).to_bytes(4, "little") + key + packed + bodies
+    lengths = b"".join(len(part).to_bytes(4, "little") for part in (key, packed, parts))
+    return MAGIC + lengths + crc32(packed, crc32(key)).to_bytes(4, "little") + key + packed + parts
 
 
 def _parse_header(header: bytes) -> tuple[int, int, int, int]:
@@ -169,6 +125,14 @@ def _key(directory: str, *, installed: bool) -> bytes:
     return marshal.dumps((FORMAT, __version__, directory, tuple(sorted(parts))), MARSHAL_VERSION)
 
 
+def _folders_unchanged(stored: bytes) -> bool:
+    """Whether the folders that a cache was built from are as they were; a new one would change the one around it."""
+    form, version, _, parts = marshal.loads(stored)
+    if (form, version) != (FORMAT, __version__):
+        return False
+    return all(os.stat(name).st_mtime_ns == own for name, own, _, _ in parts)
+
+
 def _list(directory: str, parts: list[tuple[str, int, int, int]], *, folders_only: bool) -> None:
     """Adds the folders below a directory; one that can't be read is left to the loader, which says so.
 
@@ -195,23 +159,26 @@ def _list(directory: str, parts: list[tuple[str, int, int, int]], *, folders_onl
     parts.append((directory, own, times, sizes))
 
 
-def _read(path: str, key: bytes, directory: str, *, owned: bool = True) -> Shelf | None:
-    """The shelf in a cache file; None when the file is missing, stale, damaged or not safely ours."""
+def _read(path: str, valid: Callable[[bytes], bool], directory: str, *, owned: bool = True) -> Shelf | None:
+    """The shelf in a cache file with a valid key; None when it is missing, stale, damaged or not safely ours."""
     try:
-        with open(path, "rb") as stream:
-            if owned and not _is_ours(stream.fileno()):
-                return None
-            length, packed_length, bodies_length, checksum = _parse_header(stream.read(_HEADER))
-            start = _HEADER + length + packed_length
-            size = os.fstat(stream.fileno()).st_size
-            if length != len(key) or size != start + bodies_length or size > LARGEST_CACHE:
-                return None
-            if stream.read(length) != key:
-                return None
-            packed = stream.read(packed_length)
-        if crc32(packed, crc32(key)) != checksum:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+    except OSError:
+        return None
+    parts = InFile(handle)
+    try:
+        if owned and not _is_ours(handle):
             return None
-        return Shelf(directory, restore(packed), None, path, start, checksum)
+        length, packed_length, parts_length, checksum = _parse_header(os.read(handle, _HEADER))
+        parts.start = _HEADER + length + packed_length
+        size = os.fstat(handle).st_size
+        if size != parts.start + parts_length or size > LARGEST_CACHE:
+            return None
+        key = os.read(handle, length)
+        packed = os.read(handle, packed_length)
+        if crc32(packed, crc32(key)) != checksum or not valid(key):
+            return None
+        return Shelf(directory, restore(packed), parts)
     except (OSError, ValueError, EOFError, TypeError):
         return None
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from diagnoser.catalogue import Catalogue, store
+from diagnoser.catalogue import Catalogue, shelf, store
 from diagnoser.catalogue.index import restore
 from diagnoser.errors import RuleErrors
 
@@ -36,10 +36,11 @@ def cache_file(rules: Path) -> Path:
 
 
 def forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(directory: str) -> store.Shelf:
+    def refuse(directory: str) -> shelf.Shelf:
         raise AssertionError(f"read {directory} although its cache is valid")
 
     monkeypatch.setattr(store, "read_shelf", refuse)
+    monkeypatch.setattr(shelf, "read_shelf", refuse)
 
 
 def test_the_second_run_reads_no_toml_and_sees_the_same(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,6 +75,21 @@ def test_a_changed_added_or_removed_file_is_seen(rules: Path) -> None:
     assert set(load(rules).rules) == {"b"}
 
 
+def test_installed_rules_are_looked_at_by_folder(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = str(rules.parent)
+    first = store.open_shelf(folder, installed=True)
+    with monkeypatch.context() as patch:
+        forbid_reading(patch)
+        assert store.open_shelf(folder, installed=True).rule(0) == first.rule(0)
+
+    (rules / "b.toml").write_text(RULE.format("b", "new"))
+    assert store.open_shelf(folder, installed=True).ids == ["a", "b"]
+
+    (rules.parent / "more").mkdir()
+    (rules.parent / "more" / "c.toml").write_text(RULE.format("c", "new"))
+    assert store.open_shelf(folder, installed=True).ids == ["a", "b", "c"]
+
+
 def test_a_single_file_may_stand_for_a_folder(rules: Path) -> None:
     path = rules / "a.toml"
     assert Catalogue.load([str(path)], builtin=False).rules["a"].title == "first"
@@ -97,7 +113,7 @@ def test_a_cache_that_others_may_write_is_not_believed(rules: Path) -> None:
     path.chmod(0o666)
     before = path.read_bytes()
 
-    assert store._read(str(path), store._key(str(rules.parent), installed=False), str(rules.parent)) is None
+    assert store._read(str(path), lambda key: True, str(rules.parent)) is None
     assert load(rules).rules["a"].title == "first"
     assert path.read_bytes() == before
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -170,30 +186,55 @@ def test_old_cache_files_are_removed(rules: Path) -> None:
     assert any(name.startswith("rules-") for name in left)
 
 
-def test_a_rule_is_read_anew_when_the_cache_changed_under_it(rules: Path) -> None:
+def test_a_cache_that_is_replaced_or_removed_does_not_disturb_a_run(rules: Path) -> None:
     load(rules)
     catalogue = load(rules)
-    path = cache_file(rules)
-    content = path.read_bytes()
+    (rules / "a.toml").write_text(RULE.format("a", "newer"))
+    assert load(rules).rules["a"].title == "newer"
+    cache_file(rules).unlink()
 
-    path.write_bytes(content[:-40])
+    assert catalogue.scan("pool 3 lost") == (("a", 0),)
     assert catalogue.rules["a"].title == "first"
 
-    for broken in (b"", b"DGNR" + bytes(16)):
-        fresh = load(rules)
-        path.write_bytes(broken)
-        assert fresh.rules["a"].title == "first"
+
+def test_what_is_damaged_under_a_run_is_read_from_the_rule_files(rules: Path) -> None:
+    load(rules)
+    path = cache_file(rules)
+    content = path.read_bytes()
+    for damage in (b"", content[:40], content[:-400] + bytes(400)):
+        catalogue = load(rules)
+        path.write_bytes(damage)  # in place, unlike us
+
+        assert catalogue.scan("pool 3 lost") == (("a", 0),)
+        assert catalogue.rules["a"].title == "first"
+        path.write_bytes(content)
+
+
+def test_no_handle_is_left_open(rules: Path) -> None:
+    import gc
+
+    load(rules)
+    folder = Path("/proc/self/fd")
+    if not folder.exists():
+        pytest.skip("handles can't be counted here")
+    gc.collect()
+    before = len(list(folder.iterdir()))
+    for _ in range(20):
+        load(rules).scan("pool 3 lost")
+    gc.collect()
+
+    assert len(list(folder.iterdir())) == before
 
 
 def test_a_prebuilt_file_of_another_version_is_ignored(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import marshal
 
-    shelf = store.read_shelf(str(rules.parent))
-    assert shelf.bodies is not None
+    found_rules = shelf.read_shelf(str(rules.parent))
+    assert isinstance(found_rules.parts, shelf.InMemory)
     path = rules.parent.parent / "rules.bin"
     for name, expected in ((store.__version__, True), ("0.0.0", False)):
         key = marshal.dumps((store.FORMAT, name), 2)
-        path.write_bytes(store.encode(shelf.table, shelf.bodies, key))
+        path.write_bytes(store.encode(found_rules.table, found_rules.parts.data, key))
         found = store.prebuilt(str(path), str(rules.parent))
         assert (found is not None) is expected
         if found is not None:
