@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from diagnoser.fingerprints import mask
 from diagnoser.lifecycle import Moment
-from diagnoser.model import ChainLink, EntryKind, Failure, Rule, RunnerUp, Symptom, TimelineEntry
+from diagnoser.model import ChainLink, EntryKind, Failure, Incident, Rule, RunnerUp, Symptom, TimelineEntry
 from diagnoser.roles import Played, depth
 
 MAX_LINKS = 24
@@ -111,6 +111,19 @@ def _why_lost(item: Played, root: Played) -> str:
     if item.failure.order > root.failure.order:
         return "It came later than the root."
     return "Nothing ties the end of the run to it."
+
+
+def shortened(incident: Incident) -> list[str]:
+    """Which lists of an incident may be longer than they are shown, as sentences."""
+    lists = (
+        ("wrappers", incident.chain, MAX_LINKS),
+        ("kinds of consequences", incident.symptoms, MAX_SYMPTOMS),
+        ("events", incident.timeline, MAX_TIMELINE),
+        ("other candidates", incident.runners_up, MAX_RUNNERS),
+    )
+    return [
+        f"Only the first {most} {name} of an incident are listed." for name, found, most in lists if len(found) >= most
+    ]
 
 
 def quotes(item: Played, root: Failure) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from diagnoser.chains import chain_of, quotes, runners_up, symptoms_of, timeline_of
+from diagnoser.chains import chain_of, quotes, runners_up, shortened, symptoms_of, timeline_of
 from diagnoser.lifecycle import Moment
 from diagnoser.model import Impact, Incident, Process, Rule
 from diagnoser.picking import Picked, is_native, pick_root
@@ -74,10 +74,11 @@ def build(
             crashes.append(crash)
             stopped = False
         requests.extend(_requests(run, crash, rules))
-    notes = []
+    notes: list[str] = []
     incidents = [*crashes, *requests]
     if len(incidents) > MAX_INCIDENTS:
         notes.append(f"{len(incidents)} incidents found; the first {MAX_INCIDENTS} are reported.")
+    notes += dict.fromkeys(note for incident in incidents[:MAX_INCIDENTS] for note in shortened(incident))
     return Outcome(tuple(incidents[:MAX_INCIDENTS]), stopped, tuple(notes))
 
 

@@ -69,6 +69,7 @@ class Intake:
         self._last: StreamKey | None = None
         self._peelers: dict[str, Peeler] = {}
         self._own = OwnReports()
+        self._cut_short = 0
 
     def feed(self, raw: RawLine, process: Process | None = None) -> list[Block]:
         """Takes the next line of a source; `process` is what the source's path tells about the writer."""
@@ -113,7 +114,8 @@ class Intake:
     @property
     def notes(self) -> list[str]:
         """What was left out."""
-        return self._own.notes()
+        crowd = f"More than {MAX_STREAMS} processes wrote at the same time; tracebacks that were taken for ended: "
+        return [*self._own.notes(), *([f"{crowd}{self._cut_short}."] if self._cut_short else [])]
 
     @property
     def formats(self) -> dict[str, tuple[str, ...]]:
@@ -143,7 +145,9 @@ class Intake:
         self._latest[key] = self.order
         done += assembler.feed(record, self.order)
         if len(self._assemblers) > MAX_STREAMS:
-            done += self._close(next(iter(self._assemblers)))
+            oldest = next(iter(self._assemblers))
+            self._cut_short += self._assemblers[oldest].unfinished
+            done += self._close(oldest)
 
     def _close(self, key: StreamKey) -> list[Block]:
         del self._latest[key]

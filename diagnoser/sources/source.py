@@ -83,9 +83,8 @@ class Source:
             if stream.problem:
                 self.notes.append(f"{self.name}: {stream.problem}")
             if self.lines_cut:
-                self.notes.append(
-                    f"{self.name}: {self.lines_cut} lines were longer than {self._limits.line_bytes} bytes and were cut"
-                )
+                lines = "1 line was" if self.lines_cut == 1 else f"{self.lines_cut} lines were"
+                self.notes.append(f"{self.name}: {lines} longer than {self._limits.line_bytes} bytes and cut")
 
     def _open(self) -> ByteStream:
         stream = self._opener()

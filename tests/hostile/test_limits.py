@@ -49,7 +49,7 @@ def test_a_cut_line_is_said() -> None:
     report = diagnose(b"x" * 70_000 + b"\n" + CRASH, catalogue=CATALOGUE)
 
     assert report.coverage.lines_cut == 1
-    assert said(report, "were cut")
+    assert said(report, "1 line was longer than 65536 bytes and cut")
 
 
 def test_a_long_traceback_is_said() -> None:
@@ -332,3 +332,25 @@ def test_output_is_not_written_through_a_half(tmp_path: Path) -> None:
     assert target.read_text() == "after"
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
+
+
+def test_many_processes_at_once_are_said() -> None:
+    lines = [f"(Worker_TP{n} pid={n + 1}) ERROR 03-14 10:20:30 [a.py:7] {{}}" for n in range(700)]
+    trace = crash_logs.traceback([("/opt/a.py", 1, "f", "g()")], "ValueError: odd", markers=False)
+    report = diagnose("\n".join(line.format(text) for text in trace for line in lines), catalogue=CATALOGUE)
+
+    assert said(report, "More than 512 processes wrote at the same time")
+
+
+def test_many_kinds_of_consequences_are_said() -> None:
+    log = crash_logs.running_crash("ValueError: width 7 is odd")
+    for first in "abcdefghijklmnopqrstuvwxyz":
+        for second in "xy":
+            dead = f"vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. {first}{second} See stack trace (above) for the root cause."
+            log += crash_logs.prefixed(
+                "APIServer", 10, "ERROR", f"{first}{second}.py:1", crash_logs.traceback(crash_logs.API_FRAMES, dead)
+            )
+    report = diagnose("\n".join(log), catalogue=CATALOGUE)
+
+    assert report.incidents[0].root.message == "width 7 is odd"
+    assert said(report, "Only the first 40 kinds of consequences")

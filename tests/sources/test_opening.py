@@ -201,7 +201,7 @@ def test_long_lines_are_noted(tmp_path: Path) -> None:
     source = one(path, limits=Limits(line_bytes=10))
     assert texts(source) == ["x" * 10, "short"]
     assert source.lines_cut == 1
-    assert source.notes == [f"{path}: 1 lines were longer than 10 bytes and were cut"]
+    assert source.notes == [f"{path}: 1 line was longer than 10 bytes and cut"]
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress, zstd])
