@@ -19,10 +19,12 @@ class Shown(NamedTuple):
 
 
 def scripts(block: Block) -> list[str]:
-    """Shell scripts that a block asks readers to run. Blocks of data are only read, so that broken ones are noticed."""
+    """Shell scripts that a block asks readers to run. Data are only read, so that broken ones are noticed."""
     language, text = block.language, block.text
     if language in ("sh", "bash", "shell"):
         return [text]
+    if language == "python":
+        return [f"python3 - <<'END OF BLOCK'\n{text}\nEND OF BLOCK\n"]
     if language in ("yaml", "yml"):
         return [script for document in yaml.safe_load_all(text) for script in _in_yaml(document)]
     if language in ("ini", "systemd"):

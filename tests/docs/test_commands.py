@@ -4,7 +4,7 @@
 
 A page is run from top to bottom in one folder (see `sandbox`). Its blocks:
 
-- `sh`: a script. No command in it may be called wrongly or be missing.
+- `sh`: a script. No command in it may be called wrongly or be missing. `python`: likewise, without an exception.
 - `console`: commands behind `$ `, each followed by its exact output.
 - any block behind `<!-- made by: COMMAND -->`: the output of that command.
 - `yaml` and `ini`: what workflows, manifests and unit files run is run too. `toml` and `json` must be valid.
