@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -47,6 +48,17 @@ def test_hooks_call_what_exists() -> None:
 
     assert {hook["language"] for hook in hooks} == {"system"}
     assert [word for word in words if not (ROOT / word).exists()] == []
+
+
+def test_hooks_for_other_repositories_call_commands_that_exist() -> None:
+    """`pre-commit` reads this file from the root of the repository that it is pointed at."""
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+
+    for hook in hooks:
+        program, command, *options = hook["entry"].split()
+        shown = subprocess.run([sys.executable, "-m", "diagnoser", command, "--help"], capture_output=True, text=True)
+        assert program == "diagnose"
+        assert [option for option in options if option not in shown.stdout] == []
 
 
 @pytest.mark.parametrize("script", ["run", "wheel", "first-steps"])
