@@ -61,7 +61,8 @@ def make(folder: Path) -> Path:
         _executable(folder / ".ci" / name, "#!/bin/sh\n")
     for place in (folder / "bin", folder / ".venv" / "bin"):
         place.mkdir(parents=True)
-        (place / "diagnose").symlink_to(BIN / "diagnose")
+        for name in ("diagnose", "kubectl-diagnose"):
+            (place / name).symlink_to(BIN / name)
         for name in STAND_INS:
             _executable(place / name, (Path(__file__).parent / "stand_in.sh").read_text())
         for name in ("python", "python3"):
