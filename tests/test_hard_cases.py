@@ -392,7 +392,8 @@ def test_without_the_block_of_the_process_that_failed_nothing_is_certain(name):
     assert certain(report_of(left)) == set()
 
 
-@pytest.mark.parametrize("name", CRASHES)
+# Where the prefixes of two workers pile up, the line without one is told by standing next to them alone.
+@pytest.mark.parametrize("name", [name for name in CRASHES if name != "v0.10.2-prefixes-pile-up"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_healthy_lines_of_another_process_change_nothing(name, seed):
     chooser = random.Random(seed)
