@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from diagnoser.catalogue import patterns
-from diagnoser.catalogue.backtracking import QUICK, quick_length
 from diagnoser.catalogue.drawers import Candidate, filed, pack
 from diagnoser.catalogue.index import GRAM, MARSHAL_VERSION, Head, Index, Place, Test, places
 from diagnoser.catalogue.loader import Loaded
+from diagnoser.catalogue.quickness import QUICK, quick_length
 from diagnoser.catalogue.rule import PATTERN_KEYS, SUBJECT_KEYS
 from diagnoser.catalogue.search import ENGINE, Pattern
 from diagnoser.model import Condition, Rule

@@ -23,7 +23,7 @@ MOST_FILES = 16
 """Cache files that are kept; the oldest go first."""
 LARGEST_CACHE = 1 << 28
 
-_BUILDERS = ("indexer", "patterns", "backtracking", "rule", "loader")
+_BUILDERS = ("indexer", "patterns", "quickness", "trees", "rule", "loader")
 """What makes the compact form: in a checkout these change without a new version."""
 _HEADER = 4 + 4 * 4  # magic, lengths of key, index and parts, checksum of key and index
 

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diagnoser.catalogue import Catalogue
-from diagnoser.catalogue.backtracking import QUICK, attacks, quick_length
+from diagnoser.catalogue.backtracking import attacks
 from diagnoser.catalogue.patterns import tree
+from diagnoser.catalogue.quickness import QUICK, quick_length
 from diagnoser.catalogue.search import BUDGET, LONGEST_TEXT, MOST_TIMEOUTS, Hit, Searcher
 from diagnoser.model import Condition
 
