@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from diagnoser.lifecycle import Moment
-from diagnoser.model import Process
+from diagnoser.model import CONFIDENCES, Process
 from diagnoser.roles import Played, depth
 from diagnoser.servers import Servers
 
@@ -45,7 +45,7 @@ def pick_root(cases: list[Played], moments: list[Moment], servers: Servers) -> P
     if fallback:
         best = min(
             fallback,
-            key=lambda item: (item.causes[0].confidence != "certain", -depth(item.failure), item.failure.order),
+            key=lambda item: (CONFIDENCES.index(item.causes[0].confidence), -depth(item.failure), item.failure.order),
         )
         return Picked(best, ["No original exception is in this log; this is the earliest report of the death itself."])
     nearest = min(cases, key=lambda item: (item.part == "candidate", -depth(item.failure), item.failure.order))

@@ -184,7 +184,9 @@ def depth(failure: Failure) -> float:
     """How deep in the deployment the failure's process is."""
     role = failure.speaker.role
     if role is None:
-        return 4.5 if failure.kind in ("signal", "native") or failure.kind == "message" else 2.5
+        return 4.5 if failure.kind in ("signal", "native", "message") else 2.5
+    if role == "kernel" and failure.kind == "message":
+        return 4.5
     return float(
         DEPTHS.get(
             role,
