@@ -208,7 +208,7 @@ def test_ordinary_patterns_pass(pattern: str) -> None:
     assert danger(pattern) is None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(
         st.sampled_from(["a", "b", r"\w", ".", "(?:a|b)", "[ab]", r"\s"]).flatmap(

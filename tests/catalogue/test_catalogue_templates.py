@@ -213,7 +213,7 @@ PIECES = st.recursive(
 TEMPLATES = st.lists(PIECES, max_size=5).map("".join)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(text=TEMPLATES, command=st.booleans())
 def test_the_short_way_and_the_full_engine_agree(text: str, command: bool) -> None:
     full = render_fully(text, VALUES, command=command) if any(o in text for o in ("{{", "{%", "{#")) else text
