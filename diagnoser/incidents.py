@@ -14,11 +14,13 @@ from typing import NamedTuple
 
 from diagnoser.chains import chain_of, quotes, runners_up, shortened, symptoms_of, timeline_of
 from diagnoser.lifecycle import Moment
-from diagnoser.model import Impact, Incident, Process, Rule
+from diagnoser.model import CONFIDENCES, Impact, Incident, Process, Rule
 from diagnoser.picking import Picked, is_native, pick_root
 from diagnoser.roles import Case, Played, depth, play
 from diagnoser.servers import Servers
 
+_EXCERPT_LINES = 30
+"""A text without any sign of a start, of work or of an end is taken for an excerpt up to this length."""
 _QUIET_LINES = 3
 """Lines that may follow the last wait of a hang."""
 MAX_INCIDENTS = 50
@@ -49,11 +51,13 @@ def build(
     *,
     last: int | None = None,
     logs: Mapping[str, str] | None = None,
+    ended: bool = True,
 ) -> Outcome:
     """Every incident, crashes before failed requests, in order of time otherwise.
 
     `last` is the reading order of the last line; it tells whether a wait that the log ends with was the end of all.
-    `logs` gives the name that several sources have in common which are pieces of one log.
+    `logs` gives the name that several sources have in common which are pieces of one log. `ended` False says that
+    more may follow.
     """
     servers = Servers(moments, logs or {})
     played = [play(case, rules) for case in sorted(cases, key=lambda case: case.failure.order)]
@@ -70,6 +74,8 @@ def build(
         if ordered is not None:
             run = run._replace(cases=[item for item in run.cases if item.failure.order < ordered.order])
         crash = _crash(run, rules, stopped=stopped) or _silent(run, rules, last)
+        if crash is None and ended:
+            crash = _excerpt(run, rules, last)
         if crash is not None:
             crashes.append(crash)
             stopped = False
@@ -174,6 +180,19 @@ def _mentioned(item: Played) -> bool:
     """True for the name of an exception that somebody printed: no traceback, no process, no level."""
     failure = item.failure
     return failure.kind == "exception" and not failure.frames and failure.level is None and not failure.speaker.known
+
+
+def _excerpt(run: _Run, rules: Mapping[str, Rule], last: int | None) -> Incident | None:
+    """A few lines that somebody asks about: of these, a warning that a rule explains is the answer."""
+    if last is None or last > _EXCERPT_LINES or run.moments:
+        return None
+    told = [item for item in run.cases if item.part == "candidate" and item.causes]
+    told = [item for item in told if item.causes[0].confidence != "possible"]
+    if not told:
+        return None
+    best = min(told, key=lambda item: (CONFIDENCES.index(item.causes[0].confidence), item.failure.order))
+    reason = "These few lines do not show what came of it; this is the one that a rule explains."
+    return _incident(Picked(best, [reason]), run.cases, run, rules, "startup")
 
 
 def _silent(run: _Run, rules: Mapping[str, Rule], last: int | None) -> Incident | None:

@@ -171,7 +171,9 @@ class Pipeline:
         moments, clock_notes = self._moments, list[str]()
         if not self._arrival:
             cases, moments, clock_notes = joined(cases, self._moments, self._times)
-        outcome = incident_stage.build(cases, moments, self.catalogue.rules, last=self.order, logs=self._logs())
+        outcome = incident_stage.build(
+            cases, moments, self.catalogue.rules, last=self.order, logs=self._logs(), ended=flush
+        )
         incidents, more = with_peers(outcome.incidents, cases, self._intake.hosts, list(self._intake.formats))
         outcome = outcome._replace(incidents=incidents)
         clock_notes += more

@@ -565,3 +565,11 @@ def test_20_one_log_a_process_says_the_same_as_one_log_for_all(name, reverse):
 
 def test_a_log_of_healthy_lines_alone_is_healthy():
     assert report_of([CALM, BUSY] * 500).verdict == "healthy"
+
+
+def test_an_excerpt_of_a_few_lines_is_answered_by_the_warning_that_a_rule_explains():
+    line = "node-b:240:240 [6] misc/socket.cc:533 NCCL WARN socketPollConnect: Connect to 192.0.2.4<56849> returned 113(No route to host)"
+    report = report_of([line])
+
+    assert report.incidents[0].diagnoses[0].rule == "network-nccl-connect-failed"
+    assert report_of([line, *ReleaseLog("0.26.0").serving().lines]).incidents == ()
