@@ -31,7 +31,10 @@ class Kubectl(NamedTuple):
     options: tuple[str, ...] = ()
 
     def ask(self, *arguments: str) -> dict[str, Any]:
-        """The JSON that it answers. Raises InputError with its own words when it refuses."""
+        """The JSON that it answers.
+
+        Raises InputError with its own words when it refuses, UsageError when there is no such program.
+        """
         command = [self.program, *self.options, *arguments, "-o", "json"]
         try:
             done = subprocess.run(command, capture_output=True, timeout=_ASK_SECONDS, check=False)
@@ -89,14 +92,13 @@ class Pod(NamedTuple):
     """A pod as the API server describes it."""
 
     name: str
-    namespace: str
     status: Mapping[str, Any]
 
     @classmethod
     def of(cls, item: Mapping[str, Any]) -> Pod:
         """The pod that `kubectl get pod -o json` describes."""
         metadata = item.get("metadata") or {}
-        return cls(str(metadata.get("name")), str(metadata.get("namespace") or ""), item.get("status") or {})
+        return cls(str(metadata.get("name")), item.get("status") or {})
 
     @property
     def containers(self) -> list[Mapping[str, Any]]:
