@@ -168,9 +168,12 @@ def test_commands_hold_no_more_words_than_they_should(attack: str, catalogue: Ca
     """Every command of every rule, each value in it an attack: it stays inside its word, or the command is dropped."""
     for rule, text in commands(catalogue):
         filled = filled_with(attack, text)
-        if filled is not None and attack.strip("0123456789"):
+        if filled is None or not attack.strip("0123456789"):
+            continue
+        shown = words(filled)
+        if any(attack in word for word in (filled, *shown)):  # a rule may also do without the value
             expected = [word.replace("harmless", attack) for word in words(filled_with("harmless", text) or "")]
-            assert words(filled) == expected, (rule, filled)
+            assert shown == expected, (rule, filled)
 
 
 # Kinds of input. Each is given the text and a folder and gives what `open_sources` is to read.

@@ -16,6 +16,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Reading all rules anew for every case would take most of the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DIAGNOSER_CACHE", str(tmp_path_factory.mktemp("cache")))
+        run(CASES[0], SCALE, tmp_path_factory.mktemp("first"))
         yield
 
 
