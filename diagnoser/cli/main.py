@@ -98,7 +98,8 @@ def _dispatch(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return 2
-    sys.stdout.flush()
+    if sys.stdout is not None:  # it is None where the caller closed it
+        sys.stdout.flush()
     return result if isinstance(result, int) else 0
 
 

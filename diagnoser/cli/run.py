@@ -53,8 +53,9 @@ def _analyse(feed: int, names: dict[int, str], command: Sequence[str], options: 
         _say(f"{error}; the defaults are used")
         settings = Settings.of({**options, "config": os.devnull})
     outcome = watch(feed, names, command, lambda: catalogue_of(settings), runbook_url=settings.runbook_url)
-    if outcome is not None and outcome.report is not None:
-        _publish(settings.prepare(outcome.report), settings, options)
+    report = settings.prepare(outcome.report) if outcome is not None and outcome.report is not None else None
+    if report is not None and report.incidents:
+        _publish(report, settings, options)
 
 
 def _publish(report: Report, settings: Settings, options: dict[str, Any]) -> None:

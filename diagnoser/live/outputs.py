@@ -70,10 +70,10 @@ def _same(one: os.stat_result, other: os.stat_result) -> bool:
 def _output(target: int, kind: int, terminal: bool) -> Output:
     if terminal:
         with contextlib.suppress(OSError, ImportError):
-            source, given = map(_above_standard, os.openpty())
+            source, given = map(above_standard, os.openpty())
             _like_ours(given, target)
             return Output(kind, _NAMES[kind], source, target, given, True)
-    source, given = map(_above_standard, os.pipe())
+    source, given = map(above_standard, os.pipe())
     with contextlib.suppress(OSError, ImportError):
         import fcntl
 
@@ -81,7 +81,7 @@ def _output(target: int, kind: int, terminal: bool) -> Output:
     return Output(kind, _NAMES[kind], source, target, given, False)
 
 
-def _above_standard(fd: int) -> int:
+def above_standard(fd: int) -> int:
     """The same with a number above 2, which the command's own descriptors have."""
     if fd > 2:
         return fd

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 
-CHUNK_BYTES = 512 * 1024
+CHUNK_BYTES = 256 * 1024
 Take = Callable[[bytes], None]
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from diagnoser.live.feed import ENDED, PASSED_ON, Feed
-from diagnoser.live.outputs import Output, Plan, copy_size, plan
+from diagnoser.live.outputs import Output, Plan, above_standard, copy_size, plan
 from diagnoser.live.passing import Passage, go_on
 
 PASSED_SIGNALS = (
@@ -94,14 +94,15 @@ class _Run:
 
     def _hold_signals(self) -> None:
         """Blocks the signals that we wait for; those that were ignored when we were started stay ignored."""
-        signal.signal(signal.SIGCHLD, lambda number, frame: None)
         self._signals = {number for number in PASSED_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN}
         self._signals.add(signal.SIGCHLD)
+        for number in self._signals:  # what has no handler never reaches the first process of a container
+            signal.signal(number, lambda number, frame: None)
         self._mask = {int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, self._signals)}
 
     def _start_analyst(self, planned: Plan) -> None:
         try:
-            reading, writing = os.pipe()
+            reading, writing = map(above_standard, os.pipe())
             with contextlib.suppress(OSError, ImportError):
                 import fcntl
 
@@ -131,6 +132,8 @@ class _Run:
             os.dup2(nothing, 0)
             with contextlib.suppress(OSError):
                 os.dup2(2, 1)  # whatever is printed is a report or a complaint
+            if sys.stdout is None:
+                sys.stdout = sys.stderr
             self._analyse(reading, names)
             status = 0
         except BaseException as error:

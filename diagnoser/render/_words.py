@@ -168,10 +168,13 @@ def unknown_steps(incident: Incident, report: Report) -> tuple[Remedy, ...]:
     search = cut_end(words, 120).replace("`", "'")
     package = root.frame.file.split("/", 1)[0] if root.frame and not root.frame.file.startswith(("/", "<")) else ""
     where = f"the issues of {one_line(package)}" if package else "the issues of the project that raised it"
-    return (
-        Remedy(f"Search {where} for `{search}`." if search else "Read the log just before the line named above."),
-        Remedy("If nobody has reported it, do; this writes the text of the report:", run=_issue_command(report)),
-    )
+    first = f"Search {where} for `{search}`." if search else "Read the log just before the line named above."
+    if root.kind == "exit":  # the words are our own
+        first = "Read the last lines that it printed: a plug-in, a licence check or a shell writes its reason there."
+    command = _issue_command(report)
+    if command is None:
+        return Remedy(first), Remedy("If nobody has reported it, do; `--format issue` writes the text of the report.")
+    return Remedy(first), Remedy("If nobody has reported it, do; this writes the text of the report:", run=command)
 
 
 def _issue_command(report: Report) -> str | None:
@@ -181,7 +184,7 @@ def _issue_command(report: Report) -> str | None:
     names = [one_line(source.name) for source in report.sources]
     if len(names) == 1 and names[0] in _STDIN:
         return "diagnose --format issue < the-same-log"
-    if not 0 < len(names) <= 4 or any(name in _STDIN for name in names):
+    if not 0 < len(names) <= 4 or any(name in _STDIN or name.startswith("<") for name in names):
         return None
     return f"diagnose --format issue {' '.join(map(quote, names))}"
 

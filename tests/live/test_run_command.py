@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -299,3 +300,47 @@ def test_the_command_is_a_child_of_ours_in_our_group_with_only_its_descriptors()
     done = live.run(*live.python(code))
 
     assert done.stdout == b"True ['0', '1', '2', '3']\n"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", ">&- <&-"])
+def test_closed_descriptors_stay_closed(tmp_path, closed):
+    seen = tmp_path / "seen"
+    command = f"import os; open({str(seen)!r}, 'w').write(str([fd for fd in (0, 1, 2) if os.path.exists(f'/proc/self/fd/{{fd}}')])); exit(3)"
+    line = " ".join(map(shlex.quote, live.tool("run", "-q", "--", *live.python(command))))
+    done = subprocess.run(
+        ["sh", "-c", f"{line} {closed}"], capture_output=True, env=live.environment(), timeout=60, check=False
+    )
+    through = seen.read_text()
+    directly = subprocess.run(
+        ["sh", "-c", f"{shlex.join(live.python(command))} {closed}"], capture_output=True, check=False
+    )
+
+    assert (done.returncode, through) == (3, seen.read_text())
+    assert directly.returncode == 3
+    assert (b"process-nonzero-exit" in done.stderr) == ("2>&-" not in closed)
+
+
+def test_the_first_process_of_a_container_passes_signals_on_and_reaps():
+    script = "trap 'echo stopped; exit 0' TERM; (sleep 0.1; (sleep 0.3 &) ) & echo ready; while :; do sleep 0.05; done"
+    command = ["unshare", "--fork", "--pid", "--mount-proc", *live.tool("run", "--", "sh", "-c", script)]
+    if subprocess.run([*command[:4], "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no right to make a namespace")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=live.environment()) as outer:
+        assert live.line(outer.stdout) == b"ready\n"
+        first = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and f"PPid:\t{outer.pid}\n" in _status(pid)]
+        time.sleep(0.6)
+        zombies = [
+            pid
+            for pid in os.listdir("/proc")
+            if pid.isdigit() and f"PPid:\t{first[0]}\n" in (status := _status(pid)) and "State:\tZ" in status
+        ]
+        os.kill(first[0], signal.SIGTERM)
+        out, err = outer.communicate(timeout=30)
+
+    assert (outer.returncode, out, err, zombies) == (0, b"stopped\n", b"", [])
+
+
+def test_ignored_incidents_are_not_told():
+    done = live.run("sh", "-c", "exit 3", options=["--ignore", "process-nonzero-exit"])
+
+    assert (done.returncode, done.stderr) == (3, b"")
