@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
@@ -19,3 +20,10 @@ def test_a_page_is_as_its_script_makes_it(script: str, page: str) -> None:
     )
 
     check(ROOT / "docs" / page, made.stdout)
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+def test_the_manual_page_is_valid() -> None:
+    done = subprocess.run(["groff", "-man", "-ww", "-z", ROOT / "docs" / "diagnose.1"], capture_output=True, text=True)
+
+    assert (done.returncode, done.stderr) == (0, "")
