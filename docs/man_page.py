@@ -123,6 +123,7 @@ def _paragraphs(text: str | None) -> Iterator[str]:
 def _escape(text: str) -> str:
     """Text as roff shows it: backslashes and hyphens as they are, no line that starts a request."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    escaped = re.sub(r"[^\x00-\x7f]", lambda found: f"\\[u{ord(found[0]):04X}]", escaped)
     return re.sub(r"^([.'])", r"\\&\1", escaped)
 
 
