@@ -24,6 +24,8 @@ def test_a_page_is_as_its_script_makes_it(script: str, page: str) -> None:
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
 def test_the_manual_page_is_valid() -> None:
-    done = subprocess.run(["groff", "-man", "-ww", "-z", ROOT / "docs" / "diagnose.1"], capture_output=True, text=True)
+    done = subprocess.run(
+        ["groff", "-man", "-Tutf8", "-ww", "-z", ROOT / "docs" / "diagnose.1"], capture_output=True, text=True
+    )
 
     assert (done.returncode, done.stderr) == (0, "")
