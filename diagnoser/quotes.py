@@ -52,20 +52,21 @@ def quotations(cases: Sequence[Case], rules: Mapping[str, Rule], run_of: Callabl
     seen: set[tuple[int, str]] = set()
     for case in cases:
         run = run_of(case.failure.order)
-        for inner in _inner_texts(case, rules):
+        for inner, where in _inner_texts(case, rules):
             info = quoted_exception(inner)
             if info is None or (run, inner) in seen or _is_known(info, texts.get(run, ()), case.failure):
                 continue
             seen.add((run, inner))
-            result.append(_quotation(case.failure, info))
+            result.append(_quotation(case.failure, info, where))
     return result
 
 
-def _inner_texts(case: Case, rules: Mapping[str, Rule]) -> Iterable[str]:
-    """What wrappers quote; not what is the rest of their own record, which is matched as it stands."""
+def _inner_texts(case: Case, rules: Mapping[str, Rule]) -> Iterable[tuple[str, int | None]]:
+    """What wrappers quote, and which exception of the case does; not the rest of their own record, which is matched as
+    it stands."""
     for match in case.matches:
         if match.role == "wrapper" and rules[match.rule].points_to != "same-record":
-            yield from (text for name, text in match.captures if name.startswith("inner"))
+            yield from ((text, match.exception) for name, text in match.captures if name.startswith("inner"))
 
 
 def _is_known(info: ExceptionInfo, texts: Sequence[str], wrapper: Failure) -> bool:
@@ -77,9 +78,11 @@ def _is_known(info: ExceptionInfo, texts: Sequence[str], wrapper: Failure) -> bo
     return any(text != own and (squeezed in text or (len(text) > 12 and text in squeezed)) for text in texts)
 
 
-def _quotation(wrapper: Failure, info: ExceptionInfo) -> Failure:
-    """The failure that is known only from what the wrapper quotes."""
-    placed = info._replace(line=wrapper.line, end_line=wrapper.line)
+def _quotation(wrapper: Failure, info: ExceptionInfo, where: int | None) -> Failure:
+    """The failure that is known only from what the wrapper quotes; it stands where the wrapper's own exception does."""
+    own = wrapper.exceptions[where] if where is not None else None
+    line = own.line if own is not None and own.line else wrapper.line
+    placed = info._replace(line=line, end_line=max(line, own.end_line if own is not None else wrapper.end_line))
     return Failure(
         "exception",
         Process(),

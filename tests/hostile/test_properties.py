@@ -255,3 +255,13 @@ def test_time_grows_with_the_size_and_not_faster(name: str) -> None:
         if long < 12 * short + 0.5:
             break
     assert long < 12 * short + 0.5, (short, long)
+
+
+def test_evidence_that_is_only_quoted_stands_where_the_wrapper_says_it() -> None:
+    crash = crash_logs.running_crash("AssertionError: mooncake connector metadata size mismatch")
+    lines = [line for line in crash if not line.startswith("(Worker")]
+    report = report_of(lines)
+    (evidence,) = {evidence for incident in report.incidents for evidence in incident.diagnoses[0].evidence}
+
+    assert report.incidents[0].root.quoted
+    assert "metadata size mismatch" in lines[evidence.line - 1]
