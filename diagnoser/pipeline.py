@@ -264,20 +264,20 @@ class Pipeline:
         spoken = text if not found or found[0].kind != "exception" else found[0].header
         hits = self.catalogue.scan(spoken) if spoken else ()
         for hit in hits:
-            self._hit(hit, first, block.order)
-        marks = frozenset(hit[0] for hit in hits)
+            self._hit(hit, first, block.order, spoken)
+        marks = frozenset(hit[0] for hit in hits if self.catalogue.stands_alone(hit))
         if not found and (first.level in _LOUD or marks):
             found = [message_of(block, text)]
         return [key for failure in found if (key := self._keep(failure, marks, block)) is not None]
 
-    def _hit(self, hit: Any, record: LogRecord, order: int) -> None:
+    def _hit(self, hit: Any, record: LogRecord, order: int, text: str) -> None:
         from diagnoser.catalogue import RecordHit
 
         kept = self._hits.setdefault(hit, [])
         if len(kept) < MAX_HITS:
-            kept.append(RecordHit(record, order))
+            kept.append(RecordHit(record, order, text))
         else:
-            kept[-1] = RecordHit(record, order)
+            kept[-1] = RecordHit(record, order, text)
 
     def _keep(self, failure: Failure, marks: frozenset[str], block: Block) -> object | None:
         """Keeps one of each different failure of a process and a run, with how often it came; returns its key."""

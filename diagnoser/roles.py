@@ -70,12 +70,13 @@ def play(case: Case, rules: Mapping[str, Rule]) -> Played:
         )
     causes = tuple(match for match in matches if match.role == "cause" and match.exception in (None, chosen))
     best = rules.get(causes[0].rule) if causes else None
-    if part == "candidate" and best is not None and best.severity == "client" and best.family == "request":
-        part = "client"
     fatal = bool(failure.exceptions) and any(
         rule is not None and rule.points_to == "same-record" and rule.impact != "requests"
         for rule in map(rules.get, marks)
     )
+    of_client = best is not None and best.severity == "client" and best.family == "request"
+    if part == "candidate" and of_client and not fatal:
+        part = "client"
     fatal = fatal or (part == "candidate" and best is not None and best.family == "process")
     return Played(
         Case(failure, matches, marks),

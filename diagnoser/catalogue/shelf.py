@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from binascii import crc32
+from collections.abc import Callable
 from typing import NamedTuple
 
 from diagnoser.catalogue import drawers
@@ -29,8 +30,8 @@ class InFile:
     def __init__(self, handle: int, start: int = 0) -> None:
         self.handle, self.start = handle, start
 
-    def __del__(self) -> None:
-        os.close(self.handle)
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:  # modules may be gone by then
+        close(self.handle)
 
     def read(self, place: Place) -> bytes | None:
         """The part at a place; None when it is not what was written there."""

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
+_SHOWN_ERRORS = 5
+"""Rule errors printed before a diagnosis; the linter shows all."""
+
+
 class Settings(NamedTuple):
     """What was asked for, from the command line and the project file together."""
 
@@ -123,8 +127,11 @@ def catalogue_of(settings: Settings) -> Catalogue:
     from diagnoser.catalogue import Catalogue
 
     catalogue = Catalogue.load(settings.rules, packs=True)
-    for error in catalogue.errors:
+    for error in catalogue.errors[:_SHOWN_ERRORS]:
         print(f"diagnose: rule skipped: {error}", file=sys.stderr)
+    if len(catalogue.errors) > _SHOWN_ERRORS:
+        more = len(catalogue.errors) - _SHOWN_ERRORS
+        print(f"diagnose: {more} more rule errors; see: diagnose rules lint", file=sys.stderr)
     return catalogue
 
 
