@@ -21,6 +21,8 @@ from diagnoser.servers import Servers
 
 _EXCERPT_LINES = 30
 """A text without any sign of a start, of work or of an end is taken for an excerpt up to this length."""
+_BETWEEN_SERVERS = frozenset({"kv-transfer", "mooncake", "network", "symptoms", "wrappers", "noise"})
+"""Families of rules on what one server's death does to another."""
 _QUIET_LINES = 3
 """Lines that may follow the last wait of a hang."""
 MAX_INCIDENTS = 50
@@ -68,7 +70,7 @@ def build(
     crashes: list[Incident] = []
     requests: list[Incident] = []
     stopped = False
-    for run in _runs(played, moments, servers):
+    for run in [part for whole in _runs(played, moments, servers) for part in _of_each_server(whole, rules)]:
         ordered = _ordered_stop(run)
         stopped = ordered is not None
         if ordered is not None:
@@ -117,6 +119,36 @@ def _runs(cases: list[Played], moments: list[Moment], servers: Servers) -> list[
         for low, high in pairwise(edges)
     ]
     return [run for run in runs if run.cases or run.moments]
+
+
+def _of_each_server(run: _Run, rules: Mapping[str, Rule]) -> list[_Run]:
+    """The run, and apart from it what belongs to other servers that died of causes of their own.
+
+    What is explained by a rule on connections and transfers may be another server's doing, and so may what no rule
+    explains: that stays together.
+    """
+    by_server: dict[str | None, list[Played]] = {}
+    for item in run.cases:
+        by_server.setdefault(run.servers.server_of(item.failure.source), []).append(item)
+    named = [server for server in by_server if server is not None]
+    if len(named) < 2:
+        return [run]
+    _, first = run.servers.first_of([item for item in run.cases if item.part == "candidate"], run.cases)
+    parts: list[_Run] = []
+    apart: set[str] = set()
+    for server in named:
+        cases = [item for item in by_server[server] if item.part != "client"]
+        if server == first or not any(item.terminal for item in cases):
+            continue
+        root = pick_root(cases, run.moments, run.servers).root
+        rule = rules.get(root.causes[0].rule) if root.part == "candidate" and root.causes else None
+        if rule is not None and rule.family not in _BETWEEN_SERVERS:
+            moments = [moment for moment in run.moments if run.servers.server_of(moment.source) == server]
+            parts.append(_Run(by_server[server], moments, run.servers))
+            apart.add(server)
+    rest = [item for item in run.cases if run.servers.server_of(item.failure.source) not in apart]
+    moments = [moment for moment in run.moments if run.servers.server_of(moment.source) not in apart]
+    return [run._replace(cases=rest, moments=moments), *parts]
 
 
 def _ordered_stop(run: _Run) -> Moment | None:

@@ -42,19 +42,29 @@ class Servers:
         return log == self.log_of(start) or log not in self._started
 
     def first(self, candidates: list[Played], cases: Sequence[Played]) -> tuple[list[Played], str | None]:
-        """The candidates of the server that failed first, and a sentence if there are others.
+        """The candidates of the server that failed first, and a sentence if there are others."""
+        of, first = self.first_of(candidates, cases)
+        if first is None:
+            return candidates, None
+        chosen = of[first] + of.get(None, [])
+        servers = len(of.keys() - {None})
+        return chosen, f"Of the {servers} servers whose logs are given, that of {first} failed first."
+
+    def first_of(
+        self, candidates: Sequence[Played], cases: Sequence[Played]
+    ) -> tuple[dict[str | None, list[Played]], str | None]:
+        """The candidates by server, and the server that failed first; None for fewer than two servers.
 
         A server that died goes before one that only failed requests: those are what its death brings about.
         """
         of: dict[str | None, list[Played]] = defaultdict(list)
         for item in candidates:
             of[self.server_of(item.failure.source)].append(item)
-        shared = of.pop(None, [])
-        if len(of) < 2:
-            return candidates, None
+        named = [server for server in of if server is not None]
+        if len(named) < 2:
+            return of, None
         died = {self.server_of(item.failure.source) for item in cases if item.terminal}
-        first = min(of, key=lambda server: (server not in died, min(item.failure.order for item in of[server])))
-        return of[first] + shared, f"Of the {len(of)} servers whose logs are given, that of {first} failed first."
+        return of, min(named, key=lambda server: (server not in died, min(item.failure.order for item in of[server])))
 
 
 def _folder(log: str) -> str:

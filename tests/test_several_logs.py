@@ -215,6 +215,20 @@ def test_depth_counts_only_within_a_server():
     assert [(item.source, item.type) for item in incident.runners_up] == [("decode/server.log", "OSError")]
 
 
+def test_servers_that_die_of_causes_of_their_own_are_incidents_of_their_own():
+    heads = "AssertionError: mooncake connector metadata size mismatch"
+    memory = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.02 GiB is free."
+    one = [*started("10:05:00"), *worker(0, heads, "10:20:30"), *ends("mismatch", "10:20:31")]
+    two = [*started("10:06:00"), *worker(1, memory, "10:20:33"), *ends("CUDA out of memory", "10:20:34")]
+    report = report_of(("replica-0/server.log", one), ("replica-1/server.log", two))
+
+    assert [(item.root.source, item.root.type) for item in report.incidents] == [
+        ("replica-0/server.log", "AssertionError"),
+        ("replica-1/server.log", "torch.OutOfMemoryError"),
+    ]
+    assert not any(symptom.source.startswith("replica-1") for symptom in report.incidents[0].symptoms)
+
+
 def test_workers_logs_beside_the_servers_belong_to_it():
     prefill = [
         ("prefill/api.log", started("10:05:00")),
