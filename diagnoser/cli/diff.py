@@ -136,7 +136,7 @@ def _stored_report(path: str) -> dict[str, Any] | None:
             if not head.lstrip().startswith(b"{") or _REPORT_SCHEMA.encode() not in head:
                 return None
             report = json.loads(head + file.read())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         if isinstance(error, OSError):
             return None  # opening it as a log says why, or it is a folder
         raise InputError(path, f"a report that is no valid JSON: {error}") from None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from diagnoser.model import Report
+from diagnoser.preflight.numbers import BEYOND, whole
 
 Platform = Literal["cuda", "rocm", "cpu", "xpu", "npu", "tpu"]
 PLATFORMS: tuple[Platform, ...] = ("cuda", "rocm", "cpu", "xpu", "npu", "tpu")
@@ -69,12 +70,15 @@ class Deployment(NamedTuple):
     def whole(self, name: str, default: int) -> int:
         """A whole number; the default where it was not stated or is unusable."""
         value = self.options.get(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) else default
+        found = whole(value) if isinstance(value, int) else None
+        return found if found is not None else default
 
     def number(self, name: str, default: float) -> float:
         """A number; the default where it was not stated or is unusable."""
         value = self.options.get(name)
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default
+        if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < BEYOND:
+            return default
+        return float(value)
 
     def text(self, name: str) -> str | None:
         """A text; None where it was not stated."""

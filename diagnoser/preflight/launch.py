@@ -254,6 +254,8 @@ def _json(name: str, text: str) -> tuple[Any, OptionProblem | None]:
         return None, OptionProblem("json", name, text, where, _json_hint(text))
     except RecursionError:
         return None, OptionProblem("json", name, text[:200], "nested too deeply", "")
+    except ValueError:
+        return None, OptionProblem("json", name, text[:200], "holds a number that is too long", "")
     if not isinstance(value, dict) and name in _STRICT_JSON:
         return None, OptionProblem("json", name, text, "is valid JSON, but no object", 'an object: {"key": "value"}')
     return value, None
@@ -271,9 +273,9 @@ def loose_value(text: str) -> Any:
     """A value that may be JSON, a size such as `80g`, or plain text."""
     try:
         return json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         pass
-    if found := _HUMAN.fullmatch(text.strip()):
+    if found := _HUMAN.fullmatch(text.strip()[:40]):
         base = 1024 if found[2].isupper() else 1000
         return int(float(found[1]) * base ** ("kmgt".index(found[2].lower()) + 1))
     return text

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 MIB, GIB = 1 << 20, 1 << 30
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgtp]?)(i?b?)\s*", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+BEYOND = 10**18
 LARGEST = 1 << 34
 """Numbers above this are taken for a mistake and not factored."""
 
@@ -57,12 +58,15 @@ def gib(number: float) -> str:
 
 
 def whole(value: object) -> int | None:
-    """The value as a whole number where it is one, also written as text; None for booleans and anything else."""
+    """The value as a whole number where it is one, also written as text; None for booleans and anything else.
+
+    A number of more than eighteen digits is none: nothing that is set is that large, and arithmetic with it fails.
+    """
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
-        return value
-    if isinstance(value, float) and value.is_integer():
+        return value if abs(value) < BEYOND else None
+    if isinstance(value, float) and value.is_integer() and abs(value) < BEYOND:
         return int(value)
     if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
         return int(value)

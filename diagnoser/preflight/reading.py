@@ -58,6 +58,8 @@ def parse_json(text: str, name: str) -> Any:
         ) from None
     except RecursionError:
         raise InputError(name, "nested too deeply", expected="JSON") from None
+    except ValueError:  # Python refuses to read whole numbers of thousands of digits
+        raise InputError(name, "holds a number that is too long", expected="JSON") from None
 
 
 def read_yaml_documents(path: str) -> list[Any]:
@@ -76,7 +78,7 @@ def read_yaml_documents(path: str) -> list[Any]:
             line=mark.line + 1 if mark else None,
             expected="YAML",
         ) from None
-    except (yaml.YAMLError, RecursionError) as failure:
+    except (yaml.YAMLError, RecursionError, ValueError) as failure:
         raise InputError(path, f"not valid YAML: {failure}", expected="YAML") from None
 
 

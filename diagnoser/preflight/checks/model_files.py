@@ -107,7 +107,7 @@ def _index(folder: str, files: list[str], name: str) -> Iterator[Finding]:
         with open(path, encoding="utf-8") as file:
             index = json.load(file)
         wanted = set(index["weight_map"].values())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         yield error(name, "model-weights-corrupt", "model.safetensors.index.json can't be read", "", {"file": path})
         return
     absent = sorted(wanted - set(files))
@@ -139,7 +139,7 @@ def read_header(path: str) -> Mapping[str, Any] | None:
             if not 2 <= length <= min(LARGEST_HEADER, size):
                 return None
             header = json.loads(file.read(length))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(header, dict):
         return None
