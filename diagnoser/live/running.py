@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from diagnoser.live.feed import ENDED, PASSED_ON, Feed
-from diagnoser.live.outputs import Output, Plan, above_standard, copy_size, plan
+from diagnoser.live.outputs import Output, Plan, above_standard, copy_size, plan, widen
 from diagnoser.live.passing import Passage, go_on
 
 PASSED_SIGNALS = (
@@ -103,10 +103,7 @@ class _Run:
     def _start_analyst(self, planned: Plan) -> None:
         try:
             reading, writing = map(above_standard, os.pipe())
-            with contextlib.suppress(OSError, ImportError):
-                import fcntl
-
-                fcntl.fcntl(writing, 1031, 1024 * 1024)
+            widen(writing)
             self._analyst = os.fork()
         except OSError as error:
             self._say(f"no analysis: {error.strerror or error}")

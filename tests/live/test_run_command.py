@@ -171,6 +171,34 @@ def test_a_terminal_stays_a_terminal():
         assert shown == b"True True 91\r\na\rb\x1b[31mc\r\n"
 
 
+def test_ctrl_c_at_a_terminal_reaches_the_command_once():
+    import fcntl
+    import termios
+
+    outer, inner = pty.openpty()
+
+    def own_terminal() -> None:
+        os.setsid()
+        fcntl.ioctl(inner, termios.TIOCSCTTY, 0)
+
+    command = ("run", "--", *live.python(TRAP))
+    with live.start(*command, stdin=inner, stdout=inner, stderr=inner, preexec_fn=own_terminal) as process:
+        os.close(inner)
+        shown = b""
+        while b"ready" not in shown:
+            shown += os.read(outer, 1000)
+        os.write(outer, b"\x03")
+        assert process.wait(timeout=30) == 0
+        try:
+            while data := os.read(outer, 1000):
+                shown += data
+        except OSError:
+            pass
+        os.close(outer)
+
+    assert shown == b"ready\r\n^C['SIGINT']\r\n"
+
+
 def test_output_comes_without_delay_and_in_parts():
     code = "import os, time\nfor part in (b'a', b'b', b'c\\n'): os.write(1, part); time.sleep(0.4)"
     with live.start("run", "--", *live.python(code)) as process:
