@@ -121,7 +121,7 @@ class Assembler:
             self._add(record)
             return []
         if self._records and not body.strip():
-            if len(self._blanks) < 3 and self._state in ("after", "chain", "frames", "process"):
+            if len(self._blanks) < 3 and (self._state in ("after", "chain", "frames", "process") or self._introduces()):
                 self._blanks.append(record)
                 return []
             return self._flush()
@@ -134,6 +134,10 @@ class Assembler:
             if not self._state:
                 done.extend(self._flush())
         return done
+
+    def _introduces(self) -> bool:
+        """True while the block is a record that a traceback may follow."""
+        return self._key is not None and not self._state
 
     def _opens(self, body: str) -> bool:
         return looks_like_traceback(body) or bool(_PROCESS_LINE.match(body)) or dump_of(body) is not None

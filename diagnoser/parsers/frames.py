@@ -39,7 +39,7 @@ def read_frames(lines: Sequence[Line], at: int, stop: int) -> tuple[tuple[Frame,
             at = after
             if len(frames) > 2 * MAX_FRAMES:
                 del frames[MAX_FRAMES // 2 : -MAX_FRAMES // 2]
-        elif skippable(body) or (not frames and not body.strip()):
+        elif skippable(body) or (not body.strip() and (not frames or _goes_on(lines, at, stop))):
             at += 1
         else:
             break
@@ -53,8 +53,21 @@ def skippable(body: str) -> bool:
     return bool(_MARKERS.match(body) or _REPEATED.match(body) or _ELLIPSIS_LINES.match(body))
 
 
+def _goes_on(lines: Sequence[Line], at: int, stop: int) -> bool:
+    """True when a blank line, as a double-spaced paste has them, is followed by more of the traceback."""
+    body = _next_body(lines, at, stop)
+    return FRAME.match(body) is not None or skippable(body) or is_exception_line(body.strip())
+
+
+def _next_body(lines: Sequence[Line], at: int, stop: int) -> str:
+    """The next line that is not blank, among the next few."""
+    return next((line.body for line in lines[at + 1 : min(stop, at + 4)] if line.body.strip()), "")
+
+
 def _indent(body: str) -> int:
-    return len(body) - len(body.lstrip(" \t|"))
+    if "\t" in body:
+        body = body.expandtabs(4)
+    return len(body) - len(body.lstrip(" |"))
 
 
 def _code(lines: Sequence[Line], at: int, stop: int, indent: int) -> tuple[str | None, int, int | None]:
@@ -77,6 +90,8 @@ def _code(lines: Sequence[Line], at: int, stop: int, indent: int) -> tuple[str |
         elif body.strip() and _indent(body) > indent:
             if ipython_line is None:
                 code.append(body.strip())
+        elif not body.strip() and not code and _indent(_next_body(lines, at, stop)) > indent:
+            pass
         elif indent == 0 and not code and body.strip() and not is_exception_line(body.strip()):
             code.append(body.strip())
         else:
