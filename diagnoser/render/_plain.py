@@ -119,12 +119,17 @@ def _wrap_line(line: str, width: int, indent: str, hanging: str) -> Iterator[str
 
 
 def _pieces(word: str, width: int, first: int) -> list[str]:
-    """A word that is longer than a line in pieces of at most `width` columns, the first one of `first`."""
+    """A word that is longer than a line in pieces of at most `width` columns, the first one of `first`.
+
+    A path is broken behind a slash where one is near, so that the name of its file stays whole.
+    """
     pieces, start, used, room = [], 0, 0, first
     for index, char in enumerate(word):
         size = columns(char)
         if used + size > room:
-            pieces.append(word[start:index])
-            start, used, room = index, 0, width
+            slash = word.rfind("/", start + (index - start) // 2, index) + 1
+            end = slash or index
+            pieces.append(word[start:end])
+            start, used, room = end, columns(word[end:index]), width
         used += size
     return [*pieces, word[start:]]

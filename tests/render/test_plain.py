@@ -86,6 +86,15 @@ def test_wrap_breaks_long_words_but_no_links() -> None:
     assert list(wrap(f"see {link} now", 20)) == ["see", link, "now"]
 
 
+def test_wrap_breaks_paths_behind_a_slash() -> None:
+    assert list(wrap("at a/long/path/to/some_file.py:692 in f", 20, "  ")) == [
+        "  at",
+        "  a/long/path/to/",
+        "  some_file.py:692",
+        "  in f",
+    ]
+
+
 def test_wrap_counts_wide_characters_as_two() -> None:
     assert list(wrap("漢" * 7, 10)) == ["漢" * 5, "漢" * 2]
 
