@@ -10,7 +10,7 @@ from importlib import import_module
 import click
 
 from diagnoser import __version__
-from diagnoser.errors import DiagnoserError
+from diagnoser.errors import DiagnoserError, UsageError
 
 COMMANDS = {
     "run": "diagnoser.cli.run:run",
@@ -78,6 +78,17 @@ def run(arguments: Sequence[str]) -> int:
         return 141
     except KeyboardInterrupt:
         return 130
+    except Exception:
+        return _own_bug()
+
+
+def _own_bug() -> int:
+    """Says that this is our mistake. Python's own status for it is 1, which would read as a diagnosis."""
+    import traceback
+
+    traceback.print_exc()
+    print("diagnose: this is a bug in Diagnoser. Please report it with the lines above.", file=sys.stderr)
+    return 2
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -88,6 +99,7 @@ def _dispatch(arguments: list[str]) -> int:
     if first in COMMANDS or first in ("-h", "--help", "-V"):
         command: click.Command = cli
     else:
+        _refuse_misspelt_command(first)
         from diagnoser.cli.log import log as command
     try:
         result = command.main(arguments, prog_name="diagnose", standalone_mode=False)
@@ -101,6 +113,17 @@ def _dispatch(arguments: list[str]) -> int:
     if sys.stdout is not None:  # it is None where the caller closed it
         sys.stdout.flush()
     return result if isinstance(result, int) else 0
+
+
+def _refuse_misspelt_command(word: str) -> None:
+    """Raises UsageError for a word that is neither a file nor a command, but close to one."""
+    if not word.isalpha() or os.path.exists(word):
+        return
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, COMMANDS, n=1, cutoff=0.75)
+    if close:
+        raise UsageError(f"there is no command and no file {word!r}; did you mean `diagnose {close[0]}`?")
 
 
 def _exists(name: str) -> bool:
