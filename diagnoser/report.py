@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from diagnoser.model import (
-    Confidence,
     Coverage,
     Diagnosis,
     Facts,
@@ -98,7 +97,7 @@ def _diagnosis(rule: Rule, match: Match, root: Failure, facts: Facts, texts: Tex
         rule.id,
         (texts.fill(rule.title, variables) or rule.title).strip(),
         rule.severity,
-        _confidence(match, rule),
+        match.confidence,
         (cause or rule.title).strip(),
         match.captures,
         match.evidence,
@@ -108,10 +107,6 @@ def _diagnosis(rule: Rule, match: Match, root: Failure, facts: Facts, texts: Tex
         runbook,
         _check_command(root.source) if rule.check else None,
     )
-
-
-def _confidence(match: Match, rule: Rule) -> Confidence:
-    return match.confidence
 
 
 def _variables(match: Match, root: Failure, facts: Facts) -> dict[str, Any]:
