@@ -167,7 +167,7 @@ class Pipeline:
         cases += [Case(failure, tuple(self._match(failure))) for failure in quoted]
         notes: tuple[str, ...] = ()
         if self._dropped:
-            notes = (f"More than {len(found)} different failures; {self._dropped} later ones were not analysed.",)
+            notes = (f"More than {len(found)} different failures; {self._dropped} later ones were not analyzed.",)
         moments, clock_notes = self._moments, list[str]()
         if not self._arrival:
             cases, moments, clock_notes = joined(cases, self._moments, self._times)
