@@ -80,10 +80,7 @@ class _Run:
             return 126 if isinstance(error, PermissionError) else 127
         stop, stopper = os.pipe()
         passages = [self._passage(output, stop) for output in planned.outputs]
-        if self._feed is not None:
-            self._feed.start()
-        for passage in passages:
-            passage.start()
+        passages = self._started(passages)
         while self._ended is None:
             self._await_signal(None)
         self._drain(passages)
@@ -91,6 +88,21 @@ class _Run:
         self._report(self._ended, passages, started)
         self._leave_behind(passages)
         return self._ended.status
+
+    def _started(self, passages: list[Passage]) -> list[Passage]:
+        """Starts the passing and the analysis' feed; where no more threads may be had, what is left passes here."""
+        rest = list(passages)
+        with contextlib.suppress(RuntimeError):
+            while rest:
+                rest[0].start()
+                rest.pop(0)
+            if self._feed is not None:
+                self._feed.start()
+            return passages
+        self._say("no more threads may be started: the output is passed through without analysis")
+        self._feed = None
+        go_on([(passage.source, passage.target) for passage in rest])
+        return [passage for passage in passages if passage not in rest]
 
     def _hold_signals(self) -> None:
         """Blocks the signals that we wait for; those that were ignored when we were started stay ignored."""
@@ -119,8 +131,8 @@ class _Run:
         """Never returns. Signals are for the command; the end of the feed ends the analysis."""
         status = 1
         try:
-            for number in _ASKS_TO_END:
-                signal.signal(number, signal.SIG_IGN)
+            for number in _ASKS_TO_END:  # a handler, as what is ignored stays ignored in the programs we start
+                signal.signal(number, lambda number, frame: None)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
             with contextlib.suppress(OSError):

@@ -85,7 +85,7 @@ class Watcher:
         if not self._due(now, final=final):
             return []
         self._first_new = None
-        return self._events(pipeline.finish(flush=False), now, final=final)
+        return self._events(pipeline.finish(flush=final), now, final=final)
 
     def _due(self, now: float, *, final: bool) -> bool:
         """Whether it is time to judge."""

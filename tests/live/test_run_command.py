@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import pty
+import random
 import resource
 import shlex
 import signal
 import subprocess
 import sys
 import time
+import zlib
 
 import live_helpers as live
 import pytest
@@ -40,6 +42,39 @@ def test_streams_that_lead_to_one_place_keep_their_common_order():
     )  # fmt: skip
 
     assert done.stdout == b"".join(b"%d\n" % number for number in range(2000))
+
+
+def test_much_output_at_once_passes_whole_to_a_slow_reader():
+    code = "import os, random; data = random.Random(3).randbytes(1 << 20)\nfor _ in range(40): os.write(1, data)"
+    with live.start("run", "--", *live.python(code)) as process:
+        size, sums = 0, zlib.crc32(b"")
+        while data := os.read(process.stdout.fileno(), 1 << 20):
+            size, sums = size + len(data), zlib.crc32(data, sums)
+            time.sleep(0.001)
+        assert process.wait(timeout=30) == 0
+    expected = zlib.crc32(b"")
+    for _ in range(40):
+        expected = zlib.crc32(random.Random(3).randbytes(1 << 20), expected)
+
+    assert (size, sums) == (40 << 20, expected)
+
+
+def test_without_threads_the_output_still_passes():
+    code = """
+import sys, threading
+from diagnoser.live.running import run_command
+def refuse(thread):
+    raise RuntimeError("can't start new thread")
+threading.Thread.start = refuse
+sys.exit(run_command(["sh", "-c", "echo out; echo err >&2; exit 5"], lambda feed, names: None))
+"""
+    done = subprocess.run(live.python(code), capture_output=True, env=live.environment(), timeout=60, check=False)
+
+    assert (done.returncode, done.stdout) == (5, b"out\n")
+    assert sorted(done.stderr.splitlines()) == [
+        b"diagnose: no more threads may be started: the output is passed through without analysis",
+        b"err",
+    ]
 
 
 def test_standard_input_is_the_commands_own():
