@@ -591,3 +591,12 @@ def test_20_a_blank_line_does_not_part_a_record_from_its_traceback():
     report = report_of([part for line in sample_lines(name) for part in (line, "")])
 
     assert shortfalls(report, sample_expectation(name)) == []
+
+
+@pytest.mark.parametrize("width", [100, 120, 140])
+@pytest.mark.parametrize("name", IN_RECORDS)
+def test_20_a_log_cut_at_some_width_is_never_certain_of_anything_else(name, width):
+    lines = sample_lines(name)
+    allowed = certain(report_of(lines)) | KNOWN_BY_THE_START.get(name, set())
+
+    assert certain(report_of([line[:width] for line in lines])) <= allowed

@@ -18,6 +18,8 @@ _IPYTHON_FRAME = lazy(
     r"^(?:File |\[)?(?P<path>[~/][^\s:\]]{1,1024}\.py[x]?)(?:\]\(\S*\))?(?::(?P<line>\d{1,9}))?,? in "
     r"(?P<function>\w[\w.<>]*)\s*\(?.*$"
 )
+_CUT_FRAME = lazy(r'^[\s|]+File "(?P<path>[^"\n]{1,4096})(?:",.{0,24})?$')
+"""A frame whose line was cut off at some width."""
 _IPYTHON_CODE = lazy(r"^-+> ?(?P<line>\d{1,9})(?P<code> .*)?$")
 _IPYTHON_OTHER = lazy(r"^\s*\d{1,6}(?: .*)?$")
 _MARKERS = lazy(r"^[\s|]*[\^~][\^~ ]*$")
@@ -31,11 +33,15 @@ def read_frames(lines: Sequence[Line], at: int, stop: int) -> tuple[tuple[Frame,
     while at < stop:
         body = lines[at].body
         found = FRAME.match(body) or _IPYTHON_FRAME.match(body)
-        if found:
-            number = found["line"]
+        cut = None if found else _CUT_FRAME.match(body)
+        if found or cut:
             code, after, ipython_line = _code(lines, at + 1, stop, _indent(body))
-            line = int(number) if number else ipython_line
-            frames.append(Frame(found["path"], line, (found["function"] or "").strip() or None, code, lines[at].number))
+            if found:
+                line = int(found["line"]) if found["line"] else ipython_line
+                function = (found["function"] or "").strip() or None
+                frames.append(Frame(found["path"], line, function, code, lines[at].number))
+            elif cut:
+                frames.append(Frame(cut["path"], None, None, code, lines[at].number))
             at = after
             if len(frames) > 2 * MAX_FRAMES:
                 del frames[MAX_FRAMES // 2 : -MAX_FRAMES // 2]
@@ -76,7 +82,7 @@ def _code(lines: Sequence[Line], at: int, stop: int, indent: int) -> tuple[str |
     ipython_line = None
     while at < stop:
         body = lines[at].body
-        if FRAME.match(body) or HEADER in body:
+        if FRAME.match(body) or _CUT_FRAME.match(body) or HEADER in body:
             break
         pointed = _IPYTHON_CODE.match(body)
         if pointed:
