@@ -128,7 +128,7 @@ class Intake:
             self.before[record.source] = self.time[record.source]
         if record.time is not None:
             self.time[record.source] = record.time
-        for host in (record.process.host, own_host(record.body)):
+        for host in (record.process.host, record.process.pod, own_host(record.body)):
             if host is not None:
                 self.hosts.setdefault(record.source, set()).add(host)
         if self._accepts is not None and not self._accepts(record, self.time.get(record.source)):

@@ -136,6 +136,19 @@ def test_hosts_are_known_by_name_too():
     assert there.reasons[-1] == "A broken connection elsewhere led to node-a.example, where it happened."
 
 
+def test_pods_are_known_by_their_names():
+    lost_pod = "RuntimeError: [c10d] recvValue failed on SocketImpl(fd=71, addr=[vllm-0]:41234, remote=[vllm-1.vllm.serving]:29500): Connection reset by peer"
+    victim = [f"[pod/vllm-0/vllm] {line}" for line in [*started(), *worker(0, lost_pod, "10:20:31")]]
+    crash = [f"[pod/vllm-1/vllm] {line}" for line in worker(1, "ValueError: width 7 is odd", "10:20:30")]
+    alone, together = (
+        report_of(("0.txt", victim)).incidents[0],
+        report_of(("0.txt", victim), ("1.txt", crash)).incidents[0],
+    )
+
+    assert alone.fetch[0].startswith("The logs of vllm-1.vllm.serving: ")
+    assert together.reasons[-1] == "A broken connection elsewhere led to vllm-1.vllm.serving, where it happened."
+
+
 def test_clocks_that_differ_are_noticed_by_what_follows_from_what():
     late = worker(3, "ValueError: width 7 is odd", "10:25:31")
     report = report_of(("head.log", HEAD), ("far.log", late))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from diagnoser.cli.options import Settings, catalogue_of, deliver, output_options, render_options, rule_options
-from diagnoser.errors import DiagnoserError
+from diagnoser.errors import DiagnoserError, UsageError
 
 if TYPE_CHECKING:
     from diagnoser.model import Report
@@ -38,6 +38,8 @@ def run(command: tuple[str, ...], pty: bool | None, **options: Any) -> int:
     Exits with the status of COMMAND, 128 + n when signal n killed it. Says nothing when it ends with 0 or is told to
     stop. Write `--` before the command: diagnose run -- vllm serve MODEL.
     """
+    if not hasattr(os, "posix_spawnp"):
+        raise UsageError("`diagnose run` needs Linux or macOS; elsewhere: COMMAND 2>&1 | diagnose --live --tee")
     from diagnoser.live.running import run_command
 
     return run_command(command, lambda feed, names: _analyse(feed, names, command, options), pty=pty)
