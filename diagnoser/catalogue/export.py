@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from diagnoser.catalogue.runbook import POINTERS, ROLES, Page, page
 from diagnoser.model import Rule
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&{}])")
+_SPECIAL = re.compile(r"[\\`*_\[\]<>#|~!&{}]")
+_AS_ENTITY = {"<": "&lt;", "&": "&amp;", "|": "&#124;", "~": "&#126;"}
+"""Characters before which Python's Markdown, which MkDocs uses, shows a backslash instead of obeying it."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -85,7 +87,8 @@ def families(rules: Iterable[Rule]) -> Iterator[tuple[str, list[Rule]]]:
 
 def escape(text: str) -> str:
     """Plain text for Markdown: no character has a meaning, no line starts a block."""
-    cleaned = _SPECIAL.sub(r"\\\1", _CONTROL.sub("", text).strip())
+    plain = _CONTROL.sub("", text).strip()
+    cleaned = _SPECIAL.sub(lambda found: _AS_ENTITY.get(found[0], f"\\{found[0]}"), plain)
     return re.sub(r"(?m)^(\s*)([-+=:]|\d+[.)])(?=\s|$)", r"\1\\\2", cleaned)
 
 
