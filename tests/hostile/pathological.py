@@ -302,11 +302,25 @@ CASES = (
 )
 
 
+PROBE = """
+import sys
+from diagnoser.cli.main import run
+peak = sys.argv.pop(1)
+status = run(sys.argv[1:])
+with open("/proc/self/status") as lines, open(peak, "w") as file:
+    file.write(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
+sys.exit(status)
+"""
+"""The command line, and then its largest resident memory in KiB."""
+
+
 def run(case: Case, scale: float, folder: Path) -> Outcome:
     """Makes the input and runs the command line on it."""
-    # The input is made by another process: Linux counts the memory of a parent for its child.
+    # Linux counts the memory of a parent for its child: the input is made by another process, and the child itself
+    # says how much it had at most.
     maker = [sys.executable, __file__, "--scale", str(scale), "--only", case.name, "--make", str(folder)]
-    command = [sys.executable, "-m", "diagnoser", "--format", "json"]
+    peak = folder / "peak"
+    command = [sys.executable, "-c", PROBE, str(peak), "--format", "json"]
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         feeder = subprocess.Popen(maker, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert feeder.stdout is not None
@@ -330,7 +344,8 @@ def run(case: Case, scale: float, folder: Path) -> Outcome:
         report = {}
     size = Path(first).stat().st_size if first else sum(source["bytes"] or 0 for source in report.get("sources", []))
     seconds = usage.ru_utime + usage.ru_stime
-    return Outcome(child.returncode, seconds, usage.ru_maxrss / 1024, size, report, error)
+    memory = int(peak.read_text()) if peak.exists() else usage.ru_maxrss
+    return Outcome(child.returncode, seconds, memory / 1024, size, report, error)
 
 
 def make(case: Case, scale: float, folder: Path) -> int:

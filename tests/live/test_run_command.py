@@ -220,7 +220,7 @@ def test_ctrl_c_at_a_terminal_reaches_the_command_once():
     with live.start(*command, stdin=inner, stdout=inner, stderr=inner, preexec_fn=own_terminal) as process:
         os.close(inner)
         shown = b""
-        while b"ready" not in shown:
+        while b"ready\r\n" not in shown:
             shown += os.read(outer, 1000)
         os.write(outer, b"\x03")
         assert process.wait(timeout=30) == 0
