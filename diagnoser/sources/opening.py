@@ -173,8 +173,10 @@ def _expand(paths: Sequence[str]) -> Iterator[str]:
 def _status(path: str) -> os.stat_result:
     try:
         return os.stat(path)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise InputError(path, _why(error)) from None
+    except ValueError:  # each Python has its own words for it
+        raise InputError(path, "a file name can't hold a null byte") from None
 
 
 def _head(path: str) -> bytes:

@@ -110,7 +110,7 @@ def test_errors_stand_beside_what_can_be_read(tmp_path: Path) -> None:
     assert [source.name for source in sources] == [str(good)]
     assert [(error.path, error.problem) for error in errors] == [
         (str(tmp_path / "missing.log"), "No such file or directory"),
-        ("bad\0name", "embedded null byte"),
+        ("bad\0name", "a file name can't hold a null byte"),
         (str(tmp_path / "*.nothing"), "No such file or directory"),
     ]
 
