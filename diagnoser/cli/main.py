@@ -93,10 +93,7 @@ def _own_bug() -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     first = arguments[0] if arguments else ""
-    if first == "--version" and len(arguments) == 1:
-        print(f"diagnose {__version__}")
-        return 0
-    if first in COMMANDS or first in ("-h", "--help", "-V"):
+    if first in COMMANDS or first in ("-h", "--help", "-V", "--version"):
         command: click.Command = cli
     else:
         _refuse_misspelt_command(first)
