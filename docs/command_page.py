@@ -12,8 +12,8 @@ from inspect import cleandoc
 
 from man_page import ENVIRONMENT, EXIT_STATUS, FILES, Entries, command_line_of, commands, context_of, options
 
+from diagnoser.cli.commands import cli
 from diagnoser.cli.log import log
-from diagnoser.cli.main import cli
 
 INTRODUCTION = """\
 # Commands

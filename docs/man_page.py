@@ -15,8 +15,8 @@ from inspect import cleandoc
 import click
 
 from diagnoser import __version__
+from diagnoser.cli.commands import cli
 from diagnoser.cli.log import log
-from diagnoser.cli.main import cli
 
 ENVIRONMENT = (
     ("NO_COLOR", "If set, text output has no color unless --color always is given."),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from diagnoser.cli.options import Settings, deliver, output_options, rule_options
+from diagnoser.cli.options import output_options, rule_options
+from diagnoser.cli.settings import Settings, deliver
 from diagnoser.preflight.arguments import OPTIONS, Option, request_of, split_command
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def reader(settings: Settings) -> Callable[[str], Report]:
     """Diagnoses a log with the rules of these settings."""
 
     def read(path: str) -> Report:
-        from diagnoser.cli.options import catalogue_of
+        from diagnoser.cli.settings import catalogue_of
         from diagnoser.pipeline import analyse
         from diagnoser.sources import open_sources
 

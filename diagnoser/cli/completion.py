@@ -90,8 +90,8 @@ def completion(shell: str, words: Sequence[str]) -> None:
 
 def answers(words: Sequence[str]) -> Iterator[Answer]:
     """What fits as the last of the words, which may be empty or incomplete; the words come after `diagnose`."""
+    from diagnoser.cli.commands import cli
     from diagnoser.cli.log import log
-    from diagnoser.cli.main import cli
 
     if not words:
         return

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from diagnoser.cli.options import Settings, catalogue_of, rule_options
+from diagnoser.cli.options import rule_options
+from diagnoser.cli.settings import Settings, catalogue_of
 from diagnoser.errors import InputError
 
 SCHEMA = "diagnoser.diff/1"

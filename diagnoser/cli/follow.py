@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from diagnoser.cli.options import Settings, output_options, rule_options
+from diagnoser.cli.options import output_options, rule_options
+from diagnoser.cli.settings import Settings
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from diagnoser.cli.options import Settings, catalogue_of, deliver, output_options, rule_options
+from diagnoser.cli.options import output_options, rule_options
+from diagnoser.cli.settings import Settings, catalogue_of, deliver
 from diagnoser.errors import InputError
 
 if TYPE_CHECKING:

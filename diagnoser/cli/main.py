@@ -1,69 +1,12 @@
-"""The command line: which command is meant, and what each error exits with."""
+"""The command line: the everyday way or that of click, and what each error exits with."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 
-import click
-
-from diagnoser import __version__
-from diagnoser.errors import DiagnoserError, UsageError
-
-COMMANDS = {
-    "run": "diagnoser.cli.run:run",
-    "follow": "diagnoser.cli.follow:follow",
-    "check": "diagnoser.cli.check:check",
-    "explain": "diagnoser.cli.explain:explain",
-    "rules": "diagnoser.cli.rules:rules",
-    "diff": "diagnoser.cli.diff:diff",
-    "kubectl": "diagnoser.cli.kubectl:kubectl",
-    "completion": "diagnoser.cli.completion:completion",
-}
-"""Commands by name; anything else on the command line is a log to diagnose."""
-
-_EPILOG = """\b
-Exit status: 0 no failure or an ordered shutdown, 1 a failure that was diagnosed, 2 wrong usage, input or rules,
-3 a failure that no rule explains or whose root is not in the log.
-"""
-
-
-class _Commands(click.Group):
-    """Loads a command's module only when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name in COMMANDS if _exists(name)]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, attribute = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
-        return command
-
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write_usage("diagnose", "[OPTIONS] [LOG]...", prefix="Usage: ")
-        formatter.write_usage("diagnose", "COMMAND [OPTIONS] ...", prefix="       ")
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from diagnoser.cli.log import log
-
-        with formatter.section("Options for logs"):
-            formatter.write_dl([record for option in log.params if (record := option.get_help_record(ctx))])
-        super().format_options(ctx, formatter)
-
-
-@click.group(
-    cls=_Commands, invoke_without_command=True, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
-)
-@click.version_option(__version__, "-V", "--version", prog_name="diagnose", message="%(prog)s %(version)s")
-def cli() -> None:
-    """Find the real cause of a crashed LLM-serving deployment in its logs, and what to do about it.
-
-    Give files, folders, archives or a pipe: `kubectl logs POD | diagnose`.
-    """
+from diagnoser.errors import DiagnoserError
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -92,42 +35,19 @@ def _own_bug() -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    first = arguments[0] if arguments else ""
-    if first in COMMANDS or first in ("-h", "--help", "-V", "--version"):
-        command: click.Command = cli
-    else:
-        _refuse_misspelt_command(first)
-        from diagnoser.cli.log import log as command
-    try:
-        result = command.main(arguments, prog_name="diagnose", standalone_mode=False)
-    except click.exceptions.Exit as leave:
-        return leave.exit_code
-    except click.Abort:
-        return 130
-    except click.ClickException as error:
-        error.show()
-        return 2
+    from diagnoser.cli import everyday
+
+    wanted = everyday.read(arguments)
+    if wanted is None:
+        from diagnoser.cli.commands import dispatch
+
+        return dispatch(arguments)
+    from diagnoser.cli.diagnosing import diagnose_logs
+
+    status = diagnose_logs(*wanted)
     if sys.stdout is not None:  # it is None where the caller closed it
         sys.stdout.flush()
-    return result if isinstance(result, int) else 0
-
-
-def _refuse_misspelt_command(word: str) -> None:
-    """Raises UsageError for a word that is neither a file nor a command, but close to one."""
-    if not word.isalpha() or os.path.exists(word):
-        return
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, COMMANDS, n=1, cutoff=0.75)
-    if close:
-        raise UsageError(f"there is no command and no file {word!r}; did you mean `diagnose {close[0]}`?")
-
-
-def _exists(name: str) -> bool:
-    module = COMMANDS[name].partition(":")[0]
-    from importlib.util import find_spec
-
-    return find_spec(module) is not None
+    return status
 
 
 def _silence_stdout() -> None:

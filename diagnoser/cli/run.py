@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from diagnoser.cli.options import Settings, catalogue_of, deliver, output_options, render_options, rule_options
+from diagnoser.cli.options import output_options, rule_options
+from diagnoser.cli.settings import Settings, catalogue_of, deliver, render_options
 from diagnoser.errors import DiagnoserError, UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from diagnoser.cli.options import Settings, catalogue_of, deliver
+from diagnoser.cli.settings import Settings, catalogue_of, deliver
 
 if TYPE_CHECKING:
     from diagnoser.live.inputs import Input

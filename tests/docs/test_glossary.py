@@ -9,7 +9,7 @@ from typing import get_args
 from markdown_blocks import ROOT
 
 import diagnoser.model
-from diagnoser.cli.main import COMMANDS
+from diagnoser.cli.names import COMMANDS
 
 TEXT = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 TERMS = set(re.findall(r"(?m)^(\S.*)\n: ", TEXT))

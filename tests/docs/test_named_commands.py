@@ -10,8 +10,8 @@ import click
 import pytest
 from markdown_blocks import ROOT, pages, spans
 
+from diagnoser.cli.commands import cli
 from diagnoser.cli.log import log
-from diagnoser.cli.main import cli
 
 
 def wrong(text: str) -> list[str]:

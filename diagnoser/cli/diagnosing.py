@@ -1,0 +1,73 @@
+"""Diagnosing logs that are named, or come by a pipe: what the default command does."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from diagnoser.cli.settings import Settings, catalogue_of, deliver
+
+
+class Reading(NamedTuple):
+    """How the logs are read."""
+
+    skip: bool = True
+    since: str | None = None
+    until: str | None = None
+
+
+def diagnose_logs(logs: Sequence[str], options: dict[str, Any]) -> int:
+    """Reads the logs, prints and writes the reports, and returns the exit status; `options` as the command has them."""
+    from diagnoser.sources import open_sources
+
+    settings = Settings.of(options)
+    reading = Reading(not options["no_skip"], options["since"], options["until"])
+    catalogue = catalogue_of(settings)
+    sources, errors = open_sources(logs, skip=reading.skip)
+    for error in errors:
+        print(f"diagnose: {error}", file=sys.stderr)
+    if errors and not sources:
+        return 2
+    report = _report(sources, catalogue, settings, reading, [f"not read: {error}" for error in errors])
+    report = settings.prepare(report)
+    deliver(report, settings)
+    if errors:
+        return 2
+    return 0 if options["exit_zero"] else int(report.exit_code)
+
+
+def _report(sources: Any, catalogue: Any, settings: Settings, reading: Reading, notes: list[str]) -> Any:
+    """Reads the sources, with what a reader at a terminal sees of it."""
+    from diagnoser.cli import progress
+    from diagnoser.pipeline import report_of, run
+
+    accepts = span = None
+    if reading.since is not None or reading.until is not None:
+        from diagnoser.timespan import span as span_of
+
+        span = span_of(reading.since, reading.until)
+        accepts = span.accepts if span is not None else None
+    line = progress.Progress(sources) if progress.shown() else None
+    try:
+        analysis = run(sources, catalogue, accepts=accepts)
+    finally:
+        if line is not None:
+            line.close()
+    notes += span.notes if span is not None else []
+    return report_of(analysis, sources, catalogue, runbook_url=settings.runbook_url, notes=notes)
+
+
+def watch_pipe(settings: Settings, *, tee: bool) -> int:
+    """Tells of incidents in standard input as they happen: on standard error while it is passed through."""
+    from diagnoser.cli.speaking import Wishes, watch
+    from diagnoser.live.inputs import Pipe, Tee
+
+    if not tee:
+        return watch(Pipe(), settings, Wishes())
+    from contextlib import redirect_stdout
+
+    through = Tee()
+    with redirect_stdout(sys.stderr):
+        status = watch(through, settings, Wishes())
+    return 141 if through.reader_gone else status
