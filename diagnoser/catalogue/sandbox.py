@@ -7,6 +7,7 @@ Python objects are never reached; loops share a budget; numbers and texts have a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateError, Undefined, meta, nodes
@@ -188,6 +189,8 @@ def _check(node: nodes.Node, depth: int) -> None:
         raise Refused(f"{type(node).__name__} is not allowed in rule texts")
     if depth > DEEPEST:
         raise Refused("nested too deeply")
+    if isinstance(node, nodes.Const) and isinstance(node.value, float) and not isfinite(node.value):
+        raise Refused("number too large")  # the engine would write it as a name, `inf`
     if isinstance(node, nodes.Call) and not isinstance(node.node, nodes.Name):
         raise Refused("only functions can be called")
     if isinstance(node, nodes.Call | nodes.Filter | nodes.Test) and (node.dyn_args or node.dyn_kwargs):

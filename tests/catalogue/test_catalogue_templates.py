@@ -151,6 +151,9 @@ ATTACKS = [
     "{% set heads.x = 1 %}",
     "{{ [heads] | sort(attribute='__class__') | first.__class__ }}",
     "{{ [facts] | sum(attribute='__class__') }}",
+    "{% for x in range(8e887) %}{% endfor %}",
+    "{{ -1e400 | abs }}",
+    "{{ heads[9e999] }}",
 ]
 
 
