@@ -6,7 +6,10 @@ do not, so that two ranks, two hosts and two releases that differ by a few lines
 
 from __future__ import annotations
 
-import hashlib
+try:
+    from _blake2 import blake2b  # hashlib would load OpenSSL, which takes 2 ms
+except ImportError:
+    from hashlib import blake2b
 
 from diagnoser.lazy import lazy
 from diagnoser.model import Frame
@@ -37,7 +40,7 @@ def fingerprint(kind: str, name: str | None, message: str, frames: tuple[Frame, 
     own = [frame for frame in frames if not _foreign(frame)] or list(frames)
     parts = [kind, (name or "").rsplit(".", 1)[-1], mask(message)]
     parts += [f"{frame.file.rsplit('/', 1)[-1]}:{frame.function}" for frame in own[-_OWN_FRAMES:]]
-    return hashlib.blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _foreign(frame: Frame) -> bool:

@@ -1,12 +1,16 @@
 """Regular expressions that are compiled when they are first used.
 
-Compiling costs a third of a millisecond each, and a small log needs few of the many that this package has.
+A small log needs few of the many that this package has.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, cast
+
+from diagnoser.precompiled import compile_pattern
+
+if TYPE_CHECKING:
+    import re
 
 _METHODS = ("match", "search", "fullmatch", "sub", "finditer", "split", "findall")
 
@@ -24,7 +28,7 @@ class _LazyPattern:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        compiled = re.compile(self.pattern, self.flags)
+        compiled = compile_pattern(self.pattern, self.flags)
         for method in _METHODS:
             self.__dict__[method] = getattr(compiled, method)
         return getattr(compiled, name)

@@ -31,7 +31,7 @@ def installed_packs() -> tuple[list[Pack], list[RuleError]]:
     """The packs in this Python, in the order of their names, and an error for each that has no rules where it says."""
     import marshal
 
-    from diagnoser.catalogue.store import remembered
+    from diagnoser.caching import remembered
 
     roots = _roots()
     key = marshal.dumps(tuple((root, _changed(root)) for root in roots), 2)

@@ -84,9 +84,9 @@ class Searcher:
             return self._bounded(expressed, text, full=full)
         compiled = self._quick.get(expressed)
         if compiled is None:
-            import re
+            from diagnoser.precompiled import compile_pattern
 
-            compiled = self._quick[expressed] = re.compile(expressed)
+            compiled = self._quick[expressed] = compile_pattern(expressed)
         start = perf_counter()
         found = compiled.fullmatch(text) if full else compiled.search(text)
         if perf_counter() - start > BUDGET:

@@ -1,8 +1,7 @@
 """Keeps the compact form of a rule directory in a cache file, so that a run need not read TOML.
 
 Layout: magic, three lengths, a checksum, then the key (which directory, which files), the index, and the packed parts.
-The file is written under another name and then renamed, and is believed only when it belongs to this user and nobody
-else may write to it. `DIAGNOSER_CACHE=off` turns it off, any other value names the directory to use.
+Where the file lies, when it is believed and how it is written: see `diagnoser.caching`.
 """
 
 from __future__ import annotations
@@ -12,16 +11,14 @@ import os
 import stat
 from binascii import crc32
 from collections.abc import Callable
-from typing import Any
 
-from diagnoser import __version__
+from diagnoser import __version__, caching
 from diagnoser.catalogue.index import FORMAT, MARSHAL_VERSION, Index, dump, restore
 from diagnoser.catalogue.shelf import InFile, InMemory, Shelf, read_shelf
 
 MAGIC = b"DGNR"
 MOST_FILES = 16
 """Cache files that are kept; the oldest go first."""
-LARGEST_CACHE = 1 << 28
 
 _BUILDERS = ("indexer", "patterns", "quickness", "trees", "rule", "loader")
 """What makes the compact form: in a checkout these change without a new version."""
@@ -33,7 +30,7 @@ def open_shelf(directory: str, *, installed: bool = False) -> Shelf:
 
     `installed` directories change only as a whole, so their files are not looked at one by one.
     """
-    place = _cache_directory()
+    place = caching.directory()
     if place is None:
         return read_shelf(directory)
     path = f"{place}/{os.path.basename(directory)}-{crc32(directory.encode()):08x}.rules"
@@ -43,44 +40,19 @@ def open_shelf(directory: str, *, installed: bool = False) -> Shelf:
         return found
     key = key or _key(directory, installed=installed)
     shelf = read_shelf(directory)
-    if isinstance(shelf.parts, InMemory):
-        _write(place, path, encode(shelf.table, shelf.parts.data, key))
+    if isinstance(shelf.parts, InMemory) and caching.write(path, encode(shelf.table, shelf.parts.data, key)):
+        _tidy(place)
     return shelf
 
 
 def prebuilt(path: str, directory: str) -> Shelf | None:
     """The compact form that was packed with this very version, or None. `DIAGNOSER_CACHE=off` does without it too."""
-    return None if _turned_off() else _read(path, prebuilt_key().__eq__, directory, owned=False)
+    return None if caching.turned_off() else _read(path, prebuilt_key().__eq__, directory, owned=False)
 
 
 def prebuilt_key() -> bytes:
     """What a compact form inside a wheel must begin with to be believed."""
     return marshal.dumps((FORMAT, __version__), MARSHAL_VERSION)
-
-
-def remembered(name: str, key: bytes, make: Callable[[], Any]) -> Any:
-    """Plain data that took some work to find: from the cache while the key is the same, otherwise made anew."""
-    place = _cache_directory()
-    if place is None:
-        return make()
-    path = f"{place}/{name}"
-    try:
-        with open(path, "rb") as stream:
-            if _is_ours(stream.fileno()):
-                checksum, stored, value = marshal.loads(stream.read(LARGEST_CACHE))
-                if stored == key and checksum == crc32(marshal.dumps(value, MARSHAL_VERSION)):
-                    return value
-    except (OSError, ValueError, EOFError, TypeError):
-        pass
-    value = make()
-    _write(place, path, marshal.dumps((crc32(marshal.dumps(value, MARSHAL_VERSION)), key, value), MARSHAL_VERSION))
-    return value
-
-
-def _is_ours(handle: int) -> bool:
-    """Whether an open file belongs to this user and nobody else may write to it."""
-    status = os.fstat(handle)
-    return not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
 
 
 def encode(index: Index, parts: bytes, key: bytes) -> bytes:
@@ -96,24 +68,6 @@ def _parse_header(header: bytes) -> tuple[int, int, int, int]:
         raise ValueError("not a rule cache")
     first, second, third, fourth = (int.from_bytes(header[at : at + 4], "little") for at in (4, 8, 12, 16))
     return first, second, third, fourth
-
-
-def _turned_off() -> bool:
-    return os.environ.get("DIAGNOSER_CACHE", "").lower() in ("off", "0", "no", "none")
-
-
-def _cache_directory() -> str | None:
-    """Where cache files go; None when there is no place that only this user may write to."""
-    if _turned_off():
-        return None
-    wanted = os.environ.get("DIAGNOSER_CACHE")
-    if wanted:
-        return os.path.abspath(wanted)
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    if not base:
-        home = os.path.expanduser("~")
-        base = f"{home}/.cache" if home != "~" else ""
-    return f"{base}/diagnoser" if base and os.path.isabs(base) else None
 
 
 def _key(directory: str, *, installed: bool) -> bytes:
@@ -167,12 +121,12 @@ def _read(path: str, valid: Callable[[bytes], bool], directory: str, *, owned: b
         return None
     parts = InFile(handle)
     try:
-        if owned and not _is_ours(handle):
+        if owned and not caching.is_ours(handle):
             return None
         length, packed_length, parts_length, checksum = _parse_header(os.read(handle, _HEADER))
         parts.start = _HEADER + length + packed_length
         size = os.fstat(handle).st_size
-        if size != parts.start + parts_length or size > LARGEST_CACHE:
+        if size != parts.start + parts_length or size > caching.LARGEST:
             return None
         key = os.read(handle, length)
         packed = os.read(handle, packed_length)
@@ -183,30 +137,12 @@ def _read(path: str, valid: Callable[[bytes], bool], directory: str, *, owned: b
         return None
 
 
-def _write(place: str, path: str, content: bytes) -> None:
-    """Puts a cache file in place in one step; failing to is no error, the next run reads the TOML again."""
-    part = f"{path}.{os.getpid()}.part"
-    try:
-        os.makedirs(place, mode=0o700, exist_ok=True)
-        if hasattr(os, "geteuid"):
-            status = os.stat(place)
-            if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-                return
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        with open(handle, "wb") as stream:
-            stream.write(content)
-        os.replace(part, path)
-        _tidy(place)
-    except OSError:
-        try:
-            os.unlink(part)
-        except OSError:
-            return
-
-
 def _tidy(place: str) -> None:
     """Removes the oldest cache files beyond `MOST_FILES`."""
-    with os.scandir(place) as entries:
-        found = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries if entry.name.endswith(".rules"))
-    for _, path in found[:-MOST_FILES]:
-        os.unlink(path)
+    try:
+        with os.scandir(place) as entries:
+            found = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries if entry.name.endswith(".rules"))
+        for _, path in found[:-MOST_FILES]:
+            os.unlink(path)
+    except OSError:
+        return

@@ -14,10 +14,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diagnoser.catalogue.filters import FILTERS, LONGEST_OUTPUT, LONGEST_TEMPLATE, Missing, command_word, shown
+from diagnoser.lazy import lazy
 
 _PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _TERM = rf"(?:not\s+)?{_PATH}"
-_TOKEN = re.compile(
+_TOKEN = lazy(
     rf"\{{\{{\s*(?P<value>{_PATH}(?:\s*\|\s*[a-z_]+)*)\s*\}}\}}"
     rf"|\{{%\s*(?P<word>if|elif)\s+(?P<test>{_TERM}(?:\s+(?:and|or)\s+{_TERM})*)\s*%\}}"
     r"|\{%\s*(?P<end>else|endif)\s*%\}",

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 
-_VERSION = re.compile(
+from diagnoser.lazy import lazy
+
+_VERSION = lazy(
     r"v?(\d+(?:\.\d+)*)(?:[-._]?(a|alpha|b|beta|c|rc|pre|preview)[-._]?(\d*))?"
     r"(?:[-._]?(post|rev|r)[-._]?(\d*))?(?:[-._]?(dev)[-._]?(\d*))?(?:\+\S*)?$",
     re.IGNORECASE,
 )
-_RANGE = re.compile(r"\s*(>=|<=|==|!=|>|<|=)?\s*([^\s,]+)\s*$")
+_RANGE = lazy(r"\s*(>=|<=|==|!=|>|<|=)?\s*([^\s,]+)\s*$")
 _STAGES = {"a": 1, "alpha": 1, "b": 2, "beta": 2, "c": 3, "rc": 3, "pre": 3, "preview": 3}
 
 _UNTAGGED = ("0.1.dev", "0.0.0.dev")

@@ -42,9 +42,11 @@ def _dispatch(arguments: list[str]) -> int:
         from diagnoser.cli.commands import dispatch
 
         return dispatch(arguments)
+    from diagnoser import precompiled
     from diagnoser.cli.diagnosing import diagnose_logs
 
     status = diagnose_logs(*wanted)
+    precompiled.keep()
     if sys.stdout is not None:  # it is None where the caller closed it
         sys.stdout.flush()
     return status

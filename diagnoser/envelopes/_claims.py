@@ -7,6 +7,7 @@ import re
 from diagnoser.envelopes._base import LAST, Envelope, Peeling
 from diagnoser.envelopes._discovery import compiled, envelopes_for
 from diagnoser.envelopes._unfold import HEADER
+from diagnoser.lazy import lazy
 
 _SCAN = 400
 """Characters at the start of a text that are looked at for a needle."""
@@ -16,7 +17,7 @@ _KNOWN_TEXT = (
     HEADER, '  File "', "  + Exception Group Traceback", "During handling of the above", "The above exception was",
     "usage: ", "vllm: error: ", "vllm serve: error: ",
 )  # fmt: skip
-_EXCEPTION = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Exit|Interrupt)(?:: |$)")
+_EXCEPTION = lazy(r"(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Exit|Interrupt)(?:: |$)")
 
 
 class Claims:

@@ -9,6 +9,7 @@ from importlib import import_module
 
 from diagnoser.envelopes import __path__ as _folders
 from diagnoser.envelopes._base import Envelope
+from diagnoser.precompiled import compile_pattern
 
 Tries = tuple[Envelope, ...]
 
@@ -39,4 +40,4 @@ def envelopes_for(head: str) -> Tries:
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
     """The compiled pattern; compiling is put off until a line needs it."""
-    return re.compile(pattern)
+    return compile_pattern(pattern)

@@ -10,6 +10,7 @@ import re
 from functools import cache
 
 from diagnoser.envelopes.vllm import CUSTOM, PROCESS, RECORD
+from diagnoser.precompiled import compile_pattern
 
 _REACH = 65536
 """Characters of a line in which a second text is looked for."""
@@ -43,18 +44,18 @@ def split_collapsed(text: str, body: str) -> list[str] | None:
 
 @cache
 def _record() -> re.Pattern[str]:
-    return re.compile(RECORD)
+    return compile_pattern(RECORD)
 
 
 @cache
 def _record_and_writer() -> re.Pattern[str]:
-    return re.compile(rf"(?:{PROCESS} ){{0,12}}(?:{CUSTOM})?{RECORD}")
+    return compile_pattern(rf"(?:{PROCESS} ){{0,12}}(?:{CUSTOM})?{RECORD}")
 
 
 @cache
 def _glued() -> re.Pattern[str]:
     # A bracket, a blank or an open quotation mark before it would make it a quoted log line.
-    return re.compile(
+    return compile_pattern(
         rf"(?<=[^\s'\"`(\[{{=\\,:])"
         rf"(?:(?:{PROCESS} ){{1,12}}(?:{RECORD}|(?=Traceback \(most recent))|(?<![A-Z_]){RECORD})"
     )

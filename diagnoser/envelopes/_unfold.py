@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from diagnoser.precompiled import compile_pattern
+
 HEADER = "Traceback (most recent call last):"
 _PATTERNS = {
     "literal": r"\\n {0,12}(?:File \\{0,3}[\"']|\^|\.\.\.)|call last\):\\n|\\n[\w.]{1,80}(?:Error|Exception)\b",
@@ -23,7 +25,7 @@ _PATTERNS = {
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile(_PATTERNS[name])
+    return compile_pattern(_PATTERNS[name])
 
 
 def unfold(body: str) -> list[str]:

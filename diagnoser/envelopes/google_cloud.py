@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from diagnoser.envelopes._base import Envelope, Peeling
+from diagnoser.lazy import lazy
 
-_LABEL = re.compile(r"\[resource\.labels\.(\w{1,60}): ([^\]]{1,253})\]")
+_LABEL = lazy(r"\[resource\.labels\.(\w{1,60}): ([^\]]{1,253})\]")
 
 
 def peel_google_cloud(match: re.Match[str], peeling: Peeling) -> bool | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from diagnoser.envelopes._base import Envelope, Peeling, level_name
+from diagnoser.lazy import lazy
 
-_PLACE = re.compile(r" \(([\w.-]{1,100}\.py:\d{1,6})(?::[\w.]{1,150})?\)\Z")
+_PLACE = lazy(r" \(([\w.-]{1,100}\.py:\d{1,6})(?::[\w.]{1,150})?\)\Z")
 
 
 def peel_lmcache(match: re.Match[str], peeling: Peeling) -> bool | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from diagnoser.envelopes._base import DIGITS, Envelope, Peeling
+from diagnoser.lazy import lazy
 
-_LABEL = re.compile(r'(\w{1,60})="([^"]{0,253})"')
+_LABEL = lazy(r'(\w{1,60})="([^"]{0,253})"')
 
 
 def peel_loki(match: re.Match[str], peeling: Peeling) -> bool | None:

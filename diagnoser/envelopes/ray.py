@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 
 from diagnoser.envelopes._base import Envelope, Peeling
+from diagnoser.lazy import lazy
 from diagnoser.model import Process
 from diagnoser.processes import parse_process_name
 
-_AUTOSCALER = re.compile(r"autoscaler \+")
+_AUTOSCALER = lazy(r"autoscaler \+")
 
 
 def peel_ray(match: re.Match[str], peeling: Peeling) -> bool | None:

@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 
 from diagnoser.envelopes._base import LEVELS, Envelope, Peeling
+from diagnoser.lazy import lazy
 from diagnoser.model import Process
 from diagnoser.processes import parse_process_name
 
@@ -31,7 +32,7 @@ CUSTOM = r"\[[^\[\]\n]{1,80}\] ?"
 LONE_LEVEL = r"(?<=\) )(DEBUG|INFO|WARNING|ERROR|CRITICAL) (?=[\sA-Za-z\[(])"
 """A record whose time and site a logging configuration, or the person who sent the log, left out."""
 
-_NAME_AND_PID = re.compile(r"\(([^()]{1,90}?) pid=(\d{1,10})\)")
+_NAME_AND_PID = lazy(r"\(([^()]{1,90}?) pid=(\d{1,10})\)")
 _DEPTH = {"launcher": 0, "DPSupervisor": 0, "APIServer": 1, "EngineCore": 2, "Worker": 3}
 
 

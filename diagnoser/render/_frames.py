@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from diagnoser.lazy import lazy
 from diagnoser.model import Frame
 
-_LIBRARIES = re.compile(
+_LIBRARIES = lazy(
     r"""(?x)
     (?:^|/)(?:asyncio|concurrent|multiprocessing|threading\.py|contextlib\.py|runpy\.py|functools\.py|importlib|socket\.py|selectors\.py
       |subprocess\.py|queue\.py|typing\.py|json|ssl\.py|http|urllib|pickle\.py|inspect\.py)(?:/|$)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from diagnoser import caching
 from diagnoser.catalogue import Catalogue, shelf, store
 from diagnoser.catalogue.index import restore
 from diagnoser.errors import RuleErrors
@@ -154,13 +155,13 @@ def test_without_a_home_there_is_no_cache(monkeypatch: pytest.MonkeyPatch) -> No
     for name in ("DIAGNOSER_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    assert store._cache_directory() is None
+    assert caching.directory() is None
 
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert store._cache_directory() is None
+    assert caching.directory() is None
 
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert store._cache_directory() == "/somewhere/diagnoser"
+    assert caching.directory() == "/somewhere/diagnoser"
 
 
 def test_a_cache_folder_that_can_not_be_made_is_no_error(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
