@@ -5,8 +5,6 @@ in parts that are read and unpacked when they are needed. The form holds texts, 
 reading a damaged or forged one can give a wrong answer but can't run anything.
 """
 
-from __future__ import annotations
-
 import marshal
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What the keys of a rule look at: one exception of a failure, or a record, and what stands around it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 

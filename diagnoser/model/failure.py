@@ -1,7 +1,5 @@
 """What went wrong in one process."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from diagnoser.model.log import Process

@@ -1,7 +1,5 @@
 """An outage: the root, what surrounds it, and why it is the root."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from diagnoser.model.failure import Failure

@@ -1,7 +1,5 @@
 """Lines and who wrote them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """What is rendered, and what it says of the deployment and of its own input."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

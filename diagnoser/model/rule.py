@@ -1,7 +1,5 @@
 """The catalogue's entries and what they say when they hold."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 from diagnoser.model.words import Confidence, Impact, Role, Severity, Status
@@ -19,7 +17,7 @@ class Condition(NamedTuple):
     log: str | None = None
     near: Literal["process", "anywhere"] = "process"
     fact: tuple[tuple[str, str], ...] = ()
-    negate: Condition | None = None
+    negate: "Condition | None" = None
     """The keys of `not`: none of them may hold."""
 
 

@@ -1,7 +1,5 @@
 """How much of an input is read: bounds whose effect is said in the notes, and the sizes of skipping."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 
