@@ -6,8 +6,6 @@ ranks are one root; when nothing but wrappers is left the answer is `incomplete`
 something leaves a sentence in `reasons`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple

@@ -10,8 +10,6 @@ source; that order is kept, whatever times it prints. Across sources the times d
 - A source that prints no times stays where it was read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ A failure after an order to stop is part of stopping. A failure that is followed
 kill the server. Source of the texts: vLLM 0.8.5 to 0.32, uvicorn, Ray.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple

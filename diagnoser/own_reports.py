@@ -5,8 +5,6 @@ pass a report on instead of the log. Only bare lines can be part of a report, it
 `MAX_LINES`, and the report says that it was left out, so that nobody can hide a failure by imitating one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

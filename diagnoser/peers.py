@@ -8,8 +8,6 @@ A reader of one host's log learns from them whose log to fetch; a reader of all 
 Sources of the formats: gloo `transport/tcp/pair.cc`, torch `TCPStore.cpp`, NCCL `misc/socket.cc`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Part of the incident stage; `incidents` splits the log into runs and calls this for each.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from diagnoser.lifecycle import Moment

@@ -7,8 +7,6 @@ they add up to. Failures are matched at the end, all of them, before a root is c
 fact or a line that comes later, and a rule's role is what keeps a consequence from being taken for the cause.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -82,7 +80,7 @@ class _Shape:
 class Pipeline:
     """Feed lines, then finish. One instance per run."""
 
-    def __init__(self, catalogue: Catalogue, *, accepts: Accepts | None = None, arrival: bool = False) -> None:
+    def __init__(self, catalogue: "Catalogue", *, accepts: Accepts | None = None, arrival: bool = False) -> None:
         """`accepts` tells which records may report failures (facts are taken from all); `arrival` says that lines of
         all sources come in the order in which they were written, as those of a running command do."""
         self.catalogue = catalogue
@@ -305,7 +303,7 @@ def _equal(one: Moment, other: Moment) -> bool:
     return (one.kind, one.source) == (other.kind, other.source)
 
 
-def failures_of(text: str, catalogue: Catalogue) -> list[tuple[Failure, list[Match]]]:
+def failures_of(text: str, catalogue: "Catalogue") -> list[tuple[Failure, list[Match]]]:
     """Every failure in a text with every rule that holds for it; what rule tests are made of."""
     from diagnoser.sources import text_source
 
@@ -317,7 +315,7 @@ def failures_of(text: str, catalogue: Catalogue) -> list[tuple[Failure, list[Mat
     return [(case.failure, list(case.matches)) for case in pipeline.finish().cases]
 
 
-def run(sources: Iterable[Source], catalogue: Catalogue, *, accepts: Accepts | None = None) -> Analysis:
+def run(sources: "Iterable[Source]", catalogue: "Catalogue", *, accepts: Accepts | None = None) -> Analysis:
     """Reads all sources in order and returns what they add up to; failures only of records that are accepted."""
     pipeline = Pipeline(catalogue, accepts=accepts)
     for source in sources:
@@ -329,7 +327,7 @@ def run(sources: Iterable[Source], catalogue: Catalogue, *, accepts: Accepts | N
 
 
 def analyse(
-    sources: Sequence[Source], catalogue: Catalogue, *, runbook_url: str | None = None, notes: Sequence[str] = ()
+    sources: "Sequence[Source]", catalogue: "Catalogue", *, runbook_url: str | None = None, notes: Sequence[str] = ()
 ) -> Report:
     """Reads all sources and makes the report; nothing is redacted yet."""
     analysis = run(sources, catalogue)
@@ -339,7 +337,7 @@ def analyse(
 def report_of(
     analysis: Analysis,
     sources: Sequence[Counted],
-    catalogue: Catalogue,
+    catalogue: "Catalogue",
     *,
     runbook_url: str | None = None,
     notes: Sequence[str] = (),

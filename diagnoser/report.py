@@ -3,8 +3,6 @@
 Templates are filled by the functions that the pipeline hands in, so that this stage knows no other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ Rules say it (their `role`); this module applies them to a whole failure, which 
 which only some are wrappers, and picks the exception that the failure is about.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 

@@ -6,8 +6,6 @@ apart here. A line without any prefix continues the record before it where that 
 repeat its prefix (uvicorn, SGLang, Python's own logging); otherwise it goes to the bare text of its source.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from diagnoser.model import LogRecord, Process

@@ -3,8 +3,6 @@
 Most conditions ask for a literal of the message; looking for it costs a twentieth of trying the condition.
 """
 
-from __future__ import annotations
-
 import marshal
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Every key that a condition gives must hold, and none of the keys of its `not`. K
 exception of the failure by itself: its own type, message and frames.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 

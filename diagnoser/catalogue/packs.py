@@ -8,8 +8,6 @@ A pack is data. Its entry point names a package and, after a colon, a folder ins
 Nothing of a pack is imported or run.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

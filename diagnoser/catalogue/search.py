@@ -3,8 +3,6 @@
 A pattern that comes down to plain literals is looked up as text, without a regular expression engine.
 """
 
-from __future__ import annotations
-
 from time import perf_counter
 from typing import Any, NamedTuple
 

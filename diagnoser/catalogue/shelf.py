@@ -1,7 +1,5 @@
 """A directory's rules, ready for use: the open index, and packed parts that are read when they are needed."""
 
-from __future__ import annotations
-
 import os
 from binascii import crc32
 from collections.abc import Callable
@@ -80,7 +78,7 @@ class Shelf(NamedTuple):
         found = compact.rule(part)
         return found._replace(path=f"{self.directory}/{found.path}" if found.path else self.directory)
 
-    def _anew(self) -> Shelf:
+    def _anew(self) -> "Shelf":
         """The same from the rule files: what the cache file holds was damaged after it was opened."""
         return read_shelf(self.directory)
 

@@ -1,7 +1,5 @@
 """Diagnosing logs that are named, or come by a pipe: what the default command does."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Importing click takes a quarter of the time that a small log needs. Whatever is 
 click, which then also does the explaining; a test holds that both read the same out of every command line.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Any, NamedTuple

@@ -11,8 +11,6 @@ reason = "test bench restarts"
 expires = 2027-01-31
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 Nothing here needs click: the everyday command lines are read without it (`everyday.py`).
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,7 +31,7 @@ class Settings(NamedTuple):
     width: int | None = None
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> Settings:
+    def of(cls, options: dict[str, Any]) -> "Settings":
         """The settings of a command's options; the project file fills in what was not given."""
         from diagnoser.cli.project import project_settings
 
@@ -51,7 +49,7 @@ class Settings(NamedTuple):
             options["width"],
         )
 
-    def prepare(self, report: Report) -> Report:
+    def prepare(self, report: "Report") -> "Report":
         """The report as it may be shown: ignored incidents taken out, secrets hidden."""
         if self.ignore:
             from diagnoser.ignoring import without_ignored
@@ -64,7 +62,7 @@ class Settings(NamedTuple):
         return report
 
 
-def catalogue_of(settings: Settings) -> Catalogue:
+def catalogue_of(settings: Settings) -> "Catalogue":
     """The catalogue that the settings ask for; rule errors are printed and do not stop the other rules."""
     from diagnoser.catalogue import Catalogue
 
@@ -77,7 +75,7 @@ def catalogue_of(settings: Settings) -> Catalogue:
     return catalogue
 
 
-def render_options(settings: Settings, *, terminal: bool, unicode: bool = True) -> RenderOptions:
+def render_options(settings: Settings, *, terminal: bool, unicode: bool = True) -> "RenderOptions":
     """How text is to look: on this terminal, or in a file or pipe."""
     from diagnoser.render import RenderOptions
 
@@ -87,7 +85,7 @@ def render_options(settings: Settings, *, terminal: bool, unicode: bool = True) 
     return RenderOptions(width=width, color=color, verbosity=settings.verbosity, unicode=unicode)
 
 
-def deliver(report: Report, settings: Settings) -> None:
+def deliver(report: "Report", settings: Settings) -> None:
     """Writes the report in each format that was asked for to where it was asked for; standard output comes last.
 
     Raises UsageError when formats and outputs do not go together, InputError when a file can't be written.
@@ -105,7 +103,7 @@ def deliver(report: Report, settings: Settings) -> None:
             _append_job_summary(report, settings)
 
 
-def _screen(settings: Settings) -> RenderOptions:
+def _screen(settings: Settings) -> "RenderOptions":
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
     return render_options(settings, terminal=sys.stdout.isatty(), unicode=encoding.startswith("utf"))
 
@@ -119,7 +117,7 @@ def _print(text: str) -> None:
     sys.stdout.flush()
 
 
-def _append_job_summary(report: Report, settings: Settings) -> None:
+def _append_job_summary(report: "Report", settings: Settings) -> None:
     """Adds the report to the page of the GitHub Actions job, where there is one."""
     target = os.environ.get("GITHUB_STEP_SUMMARY")
     if not target:

@@ -1,7 +1,5 @@
 """What an envelope is, and the state of one line while its envelopes come off."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -81,7 +79,7 @@ class Peeling:
             self.outer += (before,)
         self.process = process
 
-    def fork(self, text: str) -> Peeling:
+    def fork(self, text: str) -> "Peeling":
         """A copy with another text: one of several lines that an envelope held."""
         other = Peeling(text)
         other.process, other.outer = self.process, self.outer
@@ -90,7 +88,7 @@ class Peeling:
         other.format, other.prefixed, other.done = self.format, self.prefixed, self.done
         return other
 
-    def sibling(self, text: str) -> Peeling:
+    def sibling(self, text: str) -> "Peeling":
         """What another writer wrote on the same line: collectors have spoken for both."""
         other = Peeling(text)
         other.host, other.pod, other.container = self.host, self.pod, self.container

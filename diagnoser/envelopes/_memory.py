@@ -4,8 +4,6 @@ A log repeats its prefixes: every line of a traceback carries that of its record
 parsing it.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from diagnoser.model import LogRecord, Process

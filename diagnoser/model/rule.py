@@ -1,8 +1,13 @@
 """The catalogue's entries and what they say when they hold."""
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from diagnoser.model.words import Confidence, Impact, Role, Severity, Status
+
+if TYPE_CHECKING:
+    Negated: TypeAlias = "Condition"
+else:  # a type given as text would be compiled at each start
+    Negated = tuple
 
 
 class Condition(NamedTuple):
@@ -17,7 +22,7 @@ class Condition(NamedTuple):
     log: str | None = None
     near: Literal["process", "anywhere"] = "process"
     fact: tuple[tuple[str, str], ...] = ()
-    negate: "Condition | None" = None
+    negate: Negated | None = None
     """The keys of `not`: none of them may hold."""
 
 

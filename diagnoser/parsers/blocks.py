@@ -5,8 +5,6 @@ has no such marks; there a small state machine follows the shape of tracebacks, 
 two frames does not end the traceback, and a line after the message does not become part of it.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from diagnoser.lazy import lazy

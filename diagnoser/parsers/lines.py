@@ -1,7 +1,5 @@
 """Lines of a block, and what an exception line looks like."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

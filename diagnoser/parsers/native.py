@@ -4,8 +4,6 @@
   File "/src/csrc/cpu/cpu_fused_moe.cpp", line 242, in fused_moe_impl<float>
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -11,8 +11,6 @@
 messages, Ray's remote halves, IPython frames, and pastes that lost their indentation.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -5,8 +5,6 @@ opening line holds at least one: they keep healthy lines away from the patterns.
 runtime, a compiler or the kernel prints, whoever uses it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

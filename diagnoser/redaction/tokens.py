@@ -4,8 +4,6 @@ Every search is linear in the text: patterns are anchored at a literal, and what
 without any of the literals cost a few substring searches and no regular expression.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

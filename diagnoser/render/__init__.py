@@ -7,8 +7,6 @@ there is no list to keep. Modules whose names start with an underscore are helpe
     True
 """
 
-from __future__ import annotations
-
 import os
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The words that all formats share: what a process, a failure, an impact and a degree of certainty are called."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
