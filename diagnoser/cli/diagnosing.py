@@ -17,12 +17,13 @@ class Reading(NamedTuple):
 
 def diagnose_logs(logs: Sequence[str], options: dict[str, Any]) -> int:
     """Reads the logs, prints and writes the reports, and returns the exit status; `options` as the command has them."""
-    from diagnoser.sources import open_sources
+    from diagnoser.sources import open_sources, read_ahead
 
     settings = Settings.of(options)
     reading = Reading(not options["no_skip"], options["since"], options["until"])
-    catalogue = catalogue_of(settings)
     sources, errors = open_sources(logs, skip=reading.skip)
+    read_ahead(sources)  # in threads, while the rules are loaded
+    catalogue = catalogue_of(settings)
     for error in errors:
         print(f"diagnose: {error}", file=sys.stderr)
     if errors and not sources:

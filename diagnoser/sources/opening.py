@@ -98,7 +98,7 @@ class _Opener:
         elif not stat.S_ISREG(status.st_mode):  # a pipe or a device must not be touched before it is read
             self.sources.append(self._make(path, partial(open_path, path), process=process_of(path)))
         elif self._is_new(status):
-            self._add_file(path, _head(path))
+            self._add_file(path, _head(path), status.st_size)
 
     def _is_new(self, status: os.stat_result) -> bool:
         key = (status.st_dev, status.st_ino)
@@ -107,11 +107,11 @@ class _Opener:
         self._seen.add(key)
         return True
 
-    def _add_file(self, path: str, head: bytes) -> None:
+    def _add_file(self, path: str, head: bytes, size: int) -> None:
         if is_zip(head) or is_tar(head) or compression_of(head):
             self._add_packed(path, head)
         else:
-            self.sources.append(self._make(path, partial(open_path, path), process=process_of(path)))
+            self.sources.append(self._make(path, partial(open_path, path), process=process_of(path), size=size))
 
     def _add_packed(self, path: str, head: bytes) -> None:
         """A compressed file, or a bundle."""
@@ -148,7 +148,7 @@ class _Opener:
                 if not wanted:
                     passed_over += 1
                 elif self._is_new(status):
-                    self._add_file(path, head)
+                    self._add_file(path, head, status.st_size)
             except InputError as error:
                 self.errors.append(error)
         if len(self.sources) == before:

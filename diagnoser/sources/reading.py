@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from diagnoser.model import RawLine
 
@@ -13,6 +14,10 @@ from .skipping import Skipper, Window
 from .splitting import Splitter
 from .triggers import LITERALS, finder
 from .windows import windows
+
+if TYPE_CHECKING:
+    from .crew import Crew
+    from .scanning import Scan
 
 Progress = Callable[[int], None]
 """Told how many bytes were read, now and then."""
@@ -26,8 +31,20 @@ class SkipReader:
         self._stream, self._splitter, self._settings = stream, splitter, settings
         self._skipper = Skipper(settings, line_bytes)
         self._counter: _Counter = RunningCounter()
+        self._scan: Scan | None = None
         if isinstance(stream, FileStream) and stream.regular:
             self._counter = _LateCounter(stream.fd, stream.origin)
+
+    def start(self, crew: Crew) -> None:
+        """Let the crew search the stream, a regular file, before `lines` is called."""
+        assert isinstance(self._stream, FileStream)
+        settings = self._settings
+        self._scan = crew.scan(self._stream, settings.head, self._skipper.lookback, settings.window, finder())
+
+    def stop(self) -> None:
+        """Ends the search; called when no more lines are wanted."""
+        if self._scan is not None:
+            self._scan.end()
 
     def lines(self, progress: Progress) -> Iterator[RawLine]:
         """Every line that is read."""
@@ -42,7 +59,7 @@ class SkipReader:
         self._skipper.given(end - room)
         head = window = Window(buffer, room, room, end, -room)
         if end == limit:
-            for window in windows(self._stream, head, finder(), room, self._settings):
+            for window in windows(self._stream, head, finder(), self._settings, self._skipper, self._scan):
                 progress(window.end + window.base)
                 for begin, stop in self._skipper.feed(window):
                     yield from self._stretch(window, begin, stop)

@@ -6,8 +6,6 @@ Around a weak trigger less is read, and only around its first `weak_lines` lines
 the whole log interesting. All this rests on the bytes of the log alone, never on how they were cut into windows.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -53,6 +51,11 @@ class Skipper:
         self._open_after = 0  # not 0: how much to read after the end of the current line, which has not come yet
         self._passed_over = 0  # triggers before this byte lie in what is cut off
         self._weak_lines: dict[int, list[int]] = {}  # where the lines with each weak trigger begin
+
+    @property
+    def idle(self) -> bool:
+        """True while windows without triggers change nothing."""
+        return not self._reading and not self._open_after
 
     def given(self, end: int) -> None:
         """The log up to the byte `end`, within the head, was read already."""

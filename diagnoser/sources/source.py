@@ -14,7 +14,9 @@ from .magic import HEAD_BYTES, compression_of, is_tar, is_zip, wide_encoding
 from .splitting import Splitter
 
 if TYPE_CHECKING:
+    from .crew import Crew
     from .encodings import Transcoded
+    from .reading import SkipReader
 
 
 _CHUNK_BYTES = 256 * 1024
@@ -35,8 +37,11 @@ class Source:
         skip: bool = True,
         limits: Limits = DEFAULT_LIMITS,
         settings: Settings = DEFAULT_SETTINGS,
+        size: int | None = None,
     ) -> None:
         self.name = name
+        self.size = size
+        """Bytes of the regular file that this is, when it was named; None for everything else."""
         self.process = process
         self.notes: list[str] = []
         self.error: InputError | None = None
@@ -52,6 +57,9 @@ class Source:
         self._limits = limits
         self._splitter = Splitter(name, limits.line_bytes)
         self._transcoded: Transcoded | None = None
+        self._started: tuple[ByteStream, SkipReader | None] | None = None
+        self.ended: Callable[[], None] | None = None
+        """Called when `lines()` is over."""
 
     @property
     def lines_read(self) -> int:
@@ -71,20 +79,45 @@ class Source:
     def lines(self) -> Iterator[RawLine]:
         """Every line that is read, in order. Reading errors end it early and are told in `notes`."""
         try:
-            stream = self._open()
+            stream, reader = self._started or (self._open(), None)
         except (OSError, ImportError) as error:
             self.error = InputError(self.name, _why(error))
             self.notes.append(f"{self.name}: not read: {_why(error)}")
+            if self.ended is not None:
+                self.ended()
             return
+        self._started = None
         try:
-            yield from self._read(stream)
+            yield from self._read(stream, reader)
         finally:
+            if reader is not None:
+                reader.stop()
             stream.close()
+            if self.ended is not None:
+                self.ended()
             if stream.problem:
                 self.notes.append(f"{self.name}: {stream.problem}")
             if self.lines_cut:
                 lines = "1 line was" if self.lines_cut == 1 else f"{self.lines_cut} lines were"
                 self.notes.append(f"{self.name}: {lines} longer than {self._limits.line_bytes} bytes and cut")
+
+    def start(self, crew: Crew) -> bool:
+        """Open the log, a regular file, and let the crew search it until `lines()` is called; False if it can't be.
+
+        Then `lines()` opens it, and says what is wrong with it.
+        """
+        try:
+            stream = self._open()
+        except (OSError, ImportError):
+            return False
+        reader = None
+        if isinstance(stream, FileStream) and stream.regular and self._is_skipped_through(stream):
+            from .reading import SkipReader
+
+            reader = SkipReader(stream, self._splitter, self.settings, self._limits.line_bytes)
+            reader.start(crew)
+        self._started = stream, reader
+        return True
 
     def _open(self) -> ByteStream:
         stream = self._opener()
@@ -118,18 +151,23 @@ class Source:
             kind = "tar" if is_tar(head) else "zip"
             self.notes.append(f"{self.name}: a {kind} archive, read as one text; save it and give its path instead")
 
-    def _read(self, stream: ByteStream) -> Iterator[RawLine]:
+    def _is_skipped_through(self, stream: ByteStream) -> bool:
         size = stream.size if isinstance(stream, FileStream) else None
-        if not self.skip or (size is not None and size <= self.settings.whole):
+        return self.skip and (size is None or size > self.settings.whole)
+
+    def _read(self, stream: ByteStream, reader: SkipReader | None) -> Iterator[RawLine]:
+        if not self._is_skipped_through(stream):
+            size = stream.size if isinstance(stream, FileStream) else None
             buffer = memoryview(bytearray(_CHUNK_BYTES if size is None else min(max(size, 4095) + 1, _CHUNK_BYTES)))
             while read := stream.readinto(buffer):
                 self._advance(self.bytes + read)
                 yield from self._splitter.feed_all(buffer[:read])
             yield from self._splitter.close()
             return
-        from .reading import SkipReader
+        if reader is None:
+            from .reading import SkipReader
 
-        reader = SkipReader(stream, self._splitter, self.settings, self._limits.line_bytes)
+            reader = SkipReader(stream, self._splitter, self.settings, self._limits.line_bytes)
         try:
             yield from reader.lines(self._advance)
         finally:

@@ -4,30 +4,42 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from .bytestreams import ByteStream, FileStream
 from .limits import Settings
-from .skipping import Window
+from .scanning import Scan, striped
+from .skipping import Skipper, Window
 from .triggers import LONGEST, Finder
 
-STRIPED_BYTES = 32 * 1024 * 1024
+if TYPE_CHECKING:
+    from .crew import Crew
+
+STRIPED_BYTES = 8 * 1024 * 1024
 """Smaller files are not worth threads."""
 
 
-def windows(stream: ByteStream, head: Window, find: Finder, room: int, settings: Settings) -> Iterator[Window]:
+def windows(
+    stream: ByteStream, head: Window, find: Finder, settings: Settings, skipper: Skipper, scan: Scan | None = None
+) -> Iterator[Window]:
     """The head, then windows of new bytes, at last one without any; a window is good until the next is asked for.
 
-    `head` holds the first bytes of the stream, from index `room` on, in a buffer that has room for a window.
+    `head` holds the first bytes of the stream, from index `skipper.lookback` on, in a buffer that has room for a
+    window. Windows that the skipper does not need may be empty. `scan` has searched the stream already.
     """
-    window = searched(head, find)
+    room, window = skipper.lookback, searched(head, find)
     yield window
     threads = min(settings.threads, processors())
-    if threads > 1 and isinstance(stream, FileStream) and _is_large(stream):
-        from .striping import stripes
-
-        for striped in stripes(stream, window, find, room, settings.window, threads):
-            yield striped
-            window = striped
+    if isinstance(stream, FileStream) and stream.regular and hasattr(os, "preadv"):
+        if scan is None:
+            scan, crew = begin_scan(stream, window.end + window.base, room, find, settings, threads)
+        else:
+            crew = None
+        try:
+            window = yield from striped(scan, head.buffer, lambda: skipper.idle)
+        finally:
+            if crew is not None:
+                crew.stop()
         stream.go_to(window.end + window.base)
     elif threads > 1 and stream.worth_a_thread:
         from .ahead import ahead
@@ -37,8 +49,16 @@ def windows(stream: ByteStream, head: Window, find: Finder, room: int, settings:
     yield from _following(stream, window, head.buffer, find, room, settings)
 
 
-def _is_large(stream: FileStream) -> bool:
-    return (stream.size or 0) >= STRIPED_BYTES and hasattr(os, "preadv")
+def begin_scan(
+    stream: FileStream, begin: int, room: int, find: Finder, settings: Settings, threads: int
+) -> tuple[Scan, Crew | None]:
+    """A scan of a regular file, and the threads that work at it where it is worth threads."""
+    if threads < 2 or (stream.size or 0) < STRIPED_BYTES:
+        return Scan(stream, begin, room, settings.window, find), None
+    from .crew import Crew
+
+    crew = Crew(threads)
+    return crew.scan(stream, begin, room, settings.window, find), crew
 
 
 def processors() -> int:
