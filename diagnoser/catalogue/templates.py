@@ -24,6 +24,8 @@ _TOKEN = lazy(
     r"|\{%\s*(?P<end>else|endif)\s*%\}",
     re.ASCII,
 )
+_OF_ANOTHER_KIND = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What filters raise that got another kind of value than they can use, or not as many as they need."""
 _RESERVED = frozenset(
     {"true", "false", "none", "True", "False", "None", "not", "and", "or", "in", "is", "if", "else"}
     | {"self", "loop", "super", "caller", "varargs", "kwargs", "range", "min", "max"}
@@ -67,7 +69,7 @@ def render(text: str, variables: Mapping[str, Any], *, command: bool = False) ->
         return render_fully(text, variables, command=command)
     try:
         filled = "".join(_fill(parts, variables, command=command))
-    except Missing:
+    except (Missing, *_OF_ANOTHER_KIND):
         return None
     return filled if len(filled) <= LONGEST_OUTPUT else None
 
@@ -86,7 +88,7 @@ def render_fully(text: str, variables: Mapping[str, Any], *, command: bool = Fal
         if template is None:
             template = _compiled[command, text] = engine.prepare(text)
         filled: str = engine.fill(template, variables)
-    except (TemplateError, Missing, ArithmeticError, LookupError, TypeError, ValueError, RecursionError):
+    except (TemplateError, Missing, RecursionError, *_OF_ANOTHER_KIND):
         return None
     return filled
 

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from diagnoser.catalogue.filters import FILTERS
+from diagnoser.catalogue.sandbox import BUILTIN_FILTERS
 from diagnoser.catalogue.templates import render, render_fully, simple_parts
 
 VALUES: dict[str, Any] = {
@@ -154,7 +156,34 @@ ATTACKS = [
     "{% for x in range(8e887) %}{% endfor %}",
     "{{ -1e400 | abs }}",
     "{{ heads[9e999] }}",
+    "{{ heads | divisors | list_join(3) }}",
+    "{{ heads | divisors | list_join(heads | int) }}",
 ]
+
+
+ARGUMENTS = (
+    "",
+    "(s)",
+    "(n)",
+    "(many)",
+    "(plan)",
+    "(nothing)",
+    "(s, n)",
+    "(n, s, many)",
+    "(huge)",
+    "(s=1)",
+    "(default=many)",
+)
+
+
+@pytest.mark.parametrize("name", [*BUILTIN_FILTERS, *FILTERS])
+def test_a_filter_copes_with_any_kind_of_value(name: str) -> None:
+    values = {"s": "a b", "n": 14, "f": 1.5, "many": [1, "x"], "plan": {"a": 1}, "huge": 10**30, "none": None}
+    for value in (*values, "nothing"):
+        for argument in ARGUMENTS:
+            for fill in (render, render_fully):
+                filled = fill(f"{{{{ {value} | {name}{argument} }}}}", values)
+                assert filled is None or isinstance(filled, str)
 
 
 @pytest.mark.parametrize("text", ATTACKS)
@@ -244,4 +273,7 @@ def test_simple_texts_do_not_load_the_engine() -> None:
 
 def test_what_takes_the_full_engine() -> None:
     assert simple_parts("{{ a }} {% if b.c %}{{ d | shq }}{% endif %}") is not None
-    assert all(simple_parts(text) is None for text in ("{{ a + 1 }}", "{{ a | round(1) }}", "{{- a }}", "{% if a > 1 %}{% endif %}"))
+    assert all(
+        simple_parts(text) is None
+        for text in ("{{ a + 1 }}", "{{ a | round(1) }}", "{{- a }}", "{% if a > 1 %}{% endif %}")
+    )
