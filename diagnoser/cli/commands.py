@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 
 from diagnoser import __version__
-from diagnoser.cli.names import COMMANDS
+from diagnoser.cli.names import COMMANDS, SUMMARIES
 from diagnoser.errors import UsageError
 
 _EPILOG = """\b
@@ -22,7 +22,7 @@ class _Commands(click.Group):
     """Loads a command's module only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name in COMMANDS if _exists(name)]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -41,6 +41,10 @@ class _Commands(click.Group):
         with formatter.section("Options for logs"):
             formatter.write_dl([record for option in log.params if (record := option.get_help_record(ctx))])
         super().format_options(ctx, formatter)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
 
 
 @click.group(
@@ -85,10 +89,3 @@ def _refuse_misspelt_command(word: str) -> None:
     close = get_close_matches(word, COMMANDS, n=1, cutoff=0.75)
     if close:
         raise UsageError(f"there is no command and no file {word!r}; did you mean `diagnose {close[0]}`?")
-
-
-def _exists(name: str) -> bool:
-    module = COMMANDS[name].partition(":")[0]
-    from importlib.util import find_spec
-
-    return find_spec(module) is not None

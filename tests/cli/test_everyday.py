@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from diagnoser.cli import everyday
 from diagnoser.cli.log import log
+from diagnoser.cli.names import COMMANDS
 
 WORDS = st.one_of(
     st.sampled_from([*everyday.FLAGS, *everyday.VALUES, "-", "--", "-qv", "--quiet=1", "--format=json", "-fjson"]),
@@ -85,3 +86,15 @@ def test_click_is_not_imported(tmp_path) -> None:  # type: ignore[no-untyped-def
     script = "import sys; from diagnoser.cli.main import run; run(['crash.log']); print('click' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_help_tells_of_every_command_without_loading_them() -> None:
+    script = (
+        "import sys; from diagnoser.cli.main import run; run(['--help']); "
+        "print(*[name for name in sys.modules if name.startswith('diagnoser.cli.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    *shown, loaded = done.stdout.splitlines()
+    told = [line.split()[0] for line in shown[shown.index("Commands:") + 1 :] if line.startswith("  ")]
+    assert told[: len(COMMANDS)] == list(COMMANDS)
+    assert "diagnoser.cli.check" not in loaded.split()
