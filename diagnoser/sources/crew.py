@@ -12,26 +12,28 @@ from collections import deque
 
 from .buffers import aligned
 from .bytestreams import FileStream
-from .scanning import Found, Scan
+from .scanning import AT_ONCE, Found, Scan
 from .triggers import Finder
 
-_AT_ONCE = 4
-"""Windows that a thread takes at once: each time it has to wait for the interpreter's lock."""
 _MOST_KEPT = 64 * 1024
 """Windows and triggers that were found and not asked for yet; with more, threads wait."""
 _PATIENCE = 1.0  # seconds
 
 
 class Crew:
-    """So many threads, which begin with the first scan and end with `stop`, at the latest with the program."""
+    """Threads that begin with the first scan and end with `stop`, at the latest with the program.
+
+    Whoever waits for a window searches too: of `threads`, which is at least two, one is the reader's. So there is
+    never more to run than there are processors, and the reader, with all its other work, is not held up.
+    """
 
     def __init__(self, threads: int) -> None:
-        self._size = threads
+        self._size = threads - 1
         self._threads: list[threading.Thread] = []
         self._changed = threading.Condition()
         self._scans: deque[_CrewScan] = deque()
         self._kept = 0
-        self._starved = False
+        self._own_buffer: memoryview | None = None
         self._stopped = False
 
     def scan(self, stream: FileStream, begin: int, room: int, size: int, find: Finder) -> Scan:
@@ -58,23 +60,25 @@ class Crew:
 
     def take(self, scan: _CrewScan, number: int) -> Found:
         """Waits for a window's triggers. Raises what went wrong in the thread that searched it."""
-        with self._changed:
-            scan.wanted = number
-            if number not in scan.found:
+        while number not in scan.found:
+            with self._changed:
+                scan.wanted = number
                 if scan.next <= number and self._scans[0] is not scan:  # not read in the order of adding
                     self._scans.remove(scan)
                     self._scans.appendleft(scan)
-                while number not in scan.found:
-                    self._starved = scan.next <= number  # threads that wait with other windows must go on
-                    self._changed.notify_all()
+                self._changed.notify_all()
+                ticket = self._next_ticket()
+                while ticket is None and number not in scan.found:
                     self._changed.wait()
-                self._starved = False
+            if ticket is not None:
+                self._own_buffer = self._search(ticket, self._own_buffer, wait=False)
+        with self._changed:
             found = scan.found.pop(number)
             was_full = self._kept > _MOST_KEPT
             self._kept -= _weight(found)
             if was_full:
                 self._changed.notify_all()
-        if isinstance(found, BaseException):
+        if isinstance(found, Exception):
             raise found
         return found
 
@@ -90,36 +94,39 @@ class Crew:
 
     def _work(self) -> None:
         buffer = None
-        while (ticket := self._ticket()) is not None:
-            scan, first, stop = ticket
-            if buffer is None or len(buffer) < scan.room + scan.size:
-                buffer = aligned(scan.room + scan.size)
-            number, clean = first, []
-            while number < stop and not scan.ended and not self._stopped:
-                found = _tried(scan, number, buffer)
-                clean.append(found)
-                number += 1
-                if number == stop or _weight(found) > 1:  # keep little that nobody has counted
-                    self._give(scan, number - len(clean), clean)
-                    clean = []
+        while True:
+            with self._changed:
+                ticket = self._next_ticket()
+                while ticket is None and not self._stopped:
+                    self._changed.wait()
+                    ticket = self._next_ticket()
+            if ticket is None or self._stopped:
+                return
+            buffer = self._search(ticket, buffer, wait=True)
 
-    def _ticket(self) -> tuple[_CrewScan, int, int] | None:
-        """The next windows to search; None at the end."""
-        with self._changed:
-            while not self._stopped:
-                while self._scans and self._scans[0].next >= self._scans[0].count:
-                    self._scans.popleft()
-                if self._scans:
-                    scan = self._scans[0]
-                    first, scan.next = scan.next, min(scan.next + _AT_ONCE, scan.count)
-                    return scan, first, scan.next
-                self._changed.wait()
-        return None
+    def _next_ticket(self) -> _Ticket | None:
+        """The next windows to search, if there are any."""
+        while self._scans and self._scans[0].next >= self._scans[0].count:
+            self._scans.popleft()
+        if not self._scans:
+            return None
+        scan = self._scans[0]
+        first, scan.next = scan.next, min(scan.next + AT_ONCE, scan.count)
+        return scan, first, scan.next
 
-    def _give(self, scan: _CrewScan, first: int, found: list[Found | BaseException]) -> None:
+    def _search(self, ticket: _Ticket, buffer: memoryview | None, *, wait: bool) -> memoryview:
+        """Does what a ticket says, in this buffer or a larger one, which is returned."""
+        scan, first, stop = ticket
+        needed = scan.room + AT_ONCE * scan.size
+        if buffer is None or len(buffer) < needed:
+            buffer = aligned(needed)
+        self._give(scan, first, _tried(scan, first, stop, buffer), wait=wait)
+        return buffer
+
+    def _give(self, scan: _CrewScan, first: int, found: list[Found | Exception], *, wait: bool) -> None:
         """Keeps what was found, once there is room for it or somebody waits for it."""
         with self._changed:
-            while self._kept > _MOST_KEPT and not self._starved and not first <= scan.wanted < first + len(found):
+            while wait and self._kept > _MOST_KEPT and not first <= scan.wanted < first + len(found):
                 if scan.ended or self._stopped:
                     return
                 self._changed.wait()
@@ -139,7 +146,7 @@ class _CrewScan(Scan):
         self._crew = crew
         self.next = 0
         """The first window that no thread has taken."""
-        self.found: dict[int, Found | BaseException] = {}
+        self.found: dict[int, Found | Exception] = {}
         self.wanted = 0
         """The window that is asked for next."""
         self.ended = False
@@ -153,12 +160,16 @@ class _CrewScan(Scan):
         self._crew.end(self)
 
 
-def _tried(scan: Scan, number: int, buffer: memoryview) -> Found | BaseException:
+_Ticket = tuple[_CrewScan, int, int]
+"""A scan, and its windows to search: the first one, and the one behind the last."""
+
+
+def _tried(scan: Scan, first: int, stop: int, buffer: memoryview) -> list[Found | Exception]:
     try:
-        return scan.searched(number, buffer)
-    except BaseException as error:  # whoever waits for this window has to learn of it
-        return error
+        return [*scan.searched(first, stop, buffer)]
+    except Exception as error:  # whoever waits for these windows has to learn of it
+        return [error] * (stop - first)
 
 
-def _weight(found: Found | BaseException) -> int:
-    return 1 if isinstance(found, BaseException) else 1 + len(found.strong) + len(found.weak)
+def _weight(found: Found | Exception) -> int:
+    return 1 if isinstance(found, Exception) else 1 + len(found.strong) + len(found.weak)

@@ -5,16 +5,20 @@ memory: most windows have no trigger and are never looked at again; one that has
 comes, for a small part of what parsing it takes.
 """
 
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple
 
 from .buffers import ALIGNED, aligned
 from .bytestreams import FileStream
-from .skipping import Window
+from .skipping import NUMBERS, Window
 from .triggers import LONGEST, Finder
 
 Idle = Callable[[], bool]
 """Whether a window without triggers is not needed now."""
+AT_ONCE = 4
+"""Windows that are read at once."""
 _OVERLAP = -(-(LONGEST - 1) // ALIGNED) * ALIGNED
 _NOTHING = bytearray()
 
@@ -37,20 +41,27 @@ class Scan:
         """How many windows there are, by the size that the file had when it was opened."""
         self._stream, self._find = stream, find
         self._buffer: memoryview | None = None
+        self._found: list[Found] = []
 
-    def searched(self, number: int, buffer: memoryview) -> Found:
-        """The triggers of one window; `buffer` is used to read it and has `room + size` bytes."""
-        room, offset = self.room, self.begin + number * self.size
+    def searched(self, first: int, stop: int, buffer: memoryview) -> list[Found]:
+        """The triggers of some windows; `buffer`, used to read them, has `room` bytes and those of the windows."""
+        room, size, offset = self.room, self.size, self.begin + first * self.size
         front = min(_OVERLAP, room, offset)  # a trigger may begin in the window before
-        read = max(0, self._stream.read_at(offset - front, buffer[room - front : room + self.size]) - front)
+        end = room + (stop - first) * size
+        read = max(0, self._stream.read_at(offset - front, buffer[room - front : end]) - front)
         strong, weak = self._find(buffer[: room + read], room - min(front, LONGEST - 1), room)
-        return Found(read, strong, weak) if strong or weak else Found(read)
+        if not strong and not weak:
+            return [Found(max(0, min(size, read - at))) for at in range(0, end - room, size)]
+        return [_part(read, strong, weak, at, at + size, room) for at in range(0, end - room, size)]
 
     def take(self, number: int) -> Found:
         """The triggers of one window; each is asked for once, in order."""
-        if self._buffer is None:
-            self._buffer = aligned(self.room + self.size)
-        return self.searched(number, self._buffer)
+        if not self._found:
+            if self._buffer is None:
+                self._buffer = aligned(self.room + AT_ONCE * self.size)
+            self._found = self.searched(number, min(number + AT_ONCE, self.count), self._buffer)
+            self._found.reverse()
+        return self._found.pop()
 
     def end(self) -> None:
         """Nothing more is wanted."""
@@ -90,3 +101,14 @@ def striped(scan: Scan, buffer: bytearray, idle: Idle) -> Generator[Window, None
     low = room - min(room, offset)
     end = low + scan.text(number, buffer, 0)[0]
     return Window(buffer, low, end, end, offset - room)
+
+
+def _part(read: int, strong: Sequence[int], weak: Sequence[int], begin: int, end: int, room: int) -> Found:
+    """What was found in one window of several that were searched together."""
+    first, last = bisect_right(strong, room + begin), bisect_right(strong, room + end)
+    codes = bisect_left(weak, (room + begin + 1) * NUMBERS), bisect_left(weak, (room + end + 1) * NUMBERS)
+    return Found(
+        max(0, min(end, read) - begin),
+        array("q", [place - begin for place in strong[first:last]]),
+        array("q", [code - begin * NUMBERS for code in weak[slice(*codes)]]),
+    )

@@ -39,9 +39,10 @@ LONGEST = max(map(len, LITERALS))
 _ONE_SEARCH = 64
 _NARROW_SEARCH = 32
 
-_SEARCHED_AT_ONCE = 256 * 1024
+_SEARCHED_AT_ONCE = 1024 * 1024  # each time a thread has to wait for the interpreter's lock
 _SEARCHED_IN_FLOODS = 32 * 1024  # with a hit every five bytes, each of which takes 150 bytes while it is looked at
-_FLOOD = 4096
+_SEARCHED_FIRST = 64 * 1024
+_FLOOD = 1024
 
 Hits = tuple[Sequence[int], Sequence[int]]
 """Where each strong trigger ends, and where each weak one does, times `NUMBERS`, plus its number; both ascending."""
@@ -65,12 +66,13 @@ def finder(literals: tuple[bytes, ...] = LITERALS) -> Finder:
 
     def find(view: memoryview, begin: int, new: int) -> Hits:
         strong, weak = array("q"), array("q")  # a flood has hundreds of thousands in one window
-        size = _SEARCHED_AT_ONCE
+        size = _SEARCHED_FIRST
         while begin < len(view):
             stop = min(begin + size, len(view))
+            size = _SEARCHED_AT_ONCE
             for first, search in searches:
                 if found := search(view[begin:stop]):
-                    size = _SEARCHED_AT_ONCE if len(found) < _FLOOD else _SEARCHED_IN_FLOODS
+                    size = min(size, _SEARCHED_AT_ONCE if len(found) < _FLOOD else _SEARCHED_IN_FLOODS)
                     kinds = is_strong[first:]
                     ends = [end + begin for number, _, end in found if kinds[number]]
                     strong.extend(ends[bisect_right(ends, new) :])
