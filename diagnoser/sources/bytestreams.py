@@ -25,10 +25,16 @@ class ByteStream:
     """Bytes taken so far of the compressed file that this comes from; None where nothing was expanded."""
     worth_a_thread = False
     """True when reading takes time that another thread can spend."""
+    expands = False
+    """True when reading takes much of a processor's time."""
 
     def readinto(self, buffer: memoryview) -> int:
         """Bytes written to the front of `buffer`; 0 at the end."""
         return 0
+
+    def is_ready(self, seconds: float) -> bool:
+        """False when so much time went by without new bytes or the end of the stream; True where nobody can tell."""
+        return True
 
     def skip(self, size: int) -> int:
         """Leave out the next `size` bytes; returns how many there were."""
@@ -67,6 +73,17 @@ class FileStream(ByteStream):
         except OSError as error:
             self.problem = f"reading stopped: {error.strerror or error}"
             return 0
+
+    def is_ready(self, seconds: float) -> bool:
+        """See `ByteStream`."""
+        if self.regular:
+            return True
+        import select
+
+        try:
+            return bool(select.select([self.fd], [], [], seconds)[0])
+        except (OSError, ValueError):  # not a kind of file that it knows
+            return True
 
     def skip(self, size: int) -> int:
         """See `ByteStream`; regular files need not be read for it."""
@@ -162,7 +179,7 @@ class Peeked(ByteStream):
 
     def __init__(self, head: bytes, stream: ByteStream) -> None:
         self._head, self._stream = memoryview(head), stream
-        self.worth_a_thread, self.stored = stream.worth_a_thread, stream.stored
+        self.worth_a_thread, self.stored, self.expands = stream.worth_a_thread, stream.stored, stream.expands
 
     def readinto(self, buffer: memoryview) -> int:
         """See `ByteStream`."""
@@ -176,6 +193,10 @@ class Peeked(ByteStream):
         if not read:
             self.problem = self._stream.problem
         return read
+
+    def is_ready(self, seconds: float) -> bool:
+        """See `ByteStream`."""
+        return bool(self._head) or self._stream.is_ready(seconds)
 
     def close(self) -> None:
         """See `ByteStream`."""

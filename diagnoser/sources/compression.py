@@ -33,7 +33,7 @@ class _Expander(Protocol):
 class Expanded(ByteStream):
     """The expanded bytes of a compressed stream, of all its members."""
 
-    worth_a_thread = True
+    worth_a_thread = expands = True
 
     def __init__(self, stream: ByteStream, kind: str, limits: Limits) -> None:
         self._stream, self._kind, self._limits = stream, kind, limits

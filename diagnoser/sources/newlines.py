@@ -13,7 +13,7 @@ PIECE_BYTES = 60 * 1024
 _SHORT = 40  # bytes per line
 
 
-def in_buffer(buffer: bytearray, begin: int, end: int) -> int:
+def in_buffer(buffer: bytearray | memoryview, begin: int, end: int) -> int:
     """How many newlines stand between two indices."""
     with memoryview(buffer) as view:
         total, short = 0, False

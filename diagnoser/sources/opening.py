@@ -21,6 +21,8 @@ from .source import Source
 STDIN_NAME = "<stdin>"
 _FEW = 16
 _LEAST_HEAD = 16 * 1024
+_LEAST_PACKED = 256 * 1024
+"""Smaller compressed files are not worth threads before their turn."""
 
 
 def open_sources(
@@ -90,7 +92,8 @@ class _Opener:
         """What one path names. Raises InputError."""
         if path == "-":
             stream = self._stdin if self._stdin is not None else sys.stdin.buffer
-            self.sources.append(self._make(STDIN_NAME, partial(open_object, stream)))
+            size, piped = _kind_of(stream)
+            self.sources.append(self._make(STDIN_NAME, partial(open_object, stream), size=size, streamed=piped))
             return
         status = _status(path)
         if stat.S_ISDIR(status.st_mode):
@@ -109,11 +112,11 @@ class _Opener:
 
     def _add_file(self, path: str, head: bytes, size: int) -> None:
         if is_zip(head) or is_tar(head) or compression_of(head):
-            self._add_packed(path, head)
+            self._add_packed(path, head, size)
         else:
             self.sources.append(self._make(path, partial(open_path, path), process=process_of(path), size=size))
 
-    def _add_packed(self, path: str, head: bytes) -> None:
+    def _add_packed(self, path: str, head: bytes, size: int) -> None:
         """A compressed file, or a bundle."""
         from .bundles import bundle_kind, list_bundle
 
@@ -123,7 +126,8 @@ class _Opener:
         except (OSError, ImportError, ValueError) as error:
             raise InputError(path, _why(error)) from None
         if listing is None:
-            self.sources.append(self._make(path, partial(open_path, path), process=process_of(path)))
+            streamed = size >= _LEAST_PACKED
+            self.sources.append(self._make(path, partial(open_path, path), process=process_of(path), streamed=streamed))
             return
         if not listing.members:
             raise InputError(path, "; ".join(["the archive holds no logs", *listing.notes]))
@@ -177,6 +181,17 @@ def _status(path: str) -> os.stat_result:
         raise InputError(path, _why(error)) from None
     except ValueError:  # each Python has its own words for it
         raise InputError(path, "a file name can't hold a null byte") from None
+
+
+def _kind_of(stream: BinaryIO) -> tuple[int | None, bool]:
+    """The size of the regular file that a file object stands for, if it does; and whether it is a pipe."""
+    try:
+        status = os.fstat(stream.fileno())
+    except (AttributeError, OSError, ValueError):
+        return None, False
+    if stat.S_ISREG(status.st_mode):
+        return status.st_size, False
+    return None, stat.S_ISFIFO(status.st_mode)
 
 
 def _head(path: str) -> bytes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from diagnoser.model import RawLine
@@ -13,9 +14,10 @@ from .limits import Settings
 from .skipping import Skipper, Window
 from .splitting import Splitter
 from .triggers import LITERALS, finder
-from .windows import windows
+from .windows import searched, windows
 
 if TYPE_CHECKING:
+    from .ahead import Ahead
     from .crew import Crew
     from .scanning import Scan
 
@@ -26,13 +28,17 @@ Progress = Callable[[int], None]
 class SkipReader:
     """Yields the lines around triggers, with the numbers and offsets that they have in the whole log."""
 
-    def __init__(self, stream: ByteStream, splitter: Splitter, settings: Settings, line_bytes: int) -> None:
+    def __init__(
+        self, stream: ByteStream, splitter: Splitter, settings: Settings, line_bytes: int, ahead: Ahead | None = None
+    ) -> None:
+        """`ahead` has begun to read the stream."""
         self.lines_skipped: int | None = 0
         self._stream, self._splitter, self._settings = stream, splitter, settings
         self._skipper = Skipper(settings, line_bytes)
         self._counter: _Counter = RunningCounter()
         self._scan: Scan | None = None
-        if isinstance(stream, FileStream) and stream.regular:
+        self._ahead = ahead
+        if ahead is None and isinstance(stream, FileStream) and stream.regular:
             self._counter = _LateCounter(stream.fd, stream.origin)
 
     def start(self, crew: Crew) -> None:
@@ -45,21 +51,14 @@ class SkipReader:
         """Ends the search; called when no more lines are wanted."""
         if self._scan is not None:
             self._scan.end()
+        if self._ahead is not None:
+            self._ahead.stop()
 
     def lines(self, progress: Progress) -> Iterator[RawLine]:
         """Every line that is read."""
-        room, limit = self._skipper.lookback, self._skipper.lookback + self._settings.head
-        buffer = bytearray(room + max(self._settings.window, self._settings.head))
-        view = memoryview(buffer)
-        end = room
-        while end < limit and (read := self._stream.readinto(view[end:limit])):
-            yield from self._splitter.feed_all(view[end : end + read])
-            end += read
-            progress(end - room)
-        self._skipper.given(end - room)
-        head = window = Window(buffer, room, room, end, -room)
-        if end == limit:
-            for window in windows(self._stream, head, finder(), self._settings, self._skipper, self._scan):
+        head = window = yield from self._head(progress)
+        if head.end == self._skipper.lookback + self._settings.head:
+            for window in self._windows(head):
                 progress(window.end + window.base)
                 for begin, stop in self._skipper.feed(window):
                     yield from self._stretch(window, begin, stop)
@@ -78,6 +77,30 @@ class SkipReader:
             f"lines with {texts} came more than {self._settings.weak_lines} times: "
             "later ones were read only beside other trouble"
         ]
+
+    def _head(self, progress: Progress) -> Generator[RawLine, None, Window]:
+        """Reads the lines of the head, which is returned in a buffer that has room for a window."""
+        room, limit = self._skipper.lookback, self._skipper.lookback + self._settings.head
+        if self._ahead is not None:
+            for head in self._ahead.head():
+                yield from self._splitter.feed_all(memoryview(head.buffer)[head.start : head.end])
+                progress(head.end - room)
+            head = head._replace(start=room)
+        else:
+            buffer, end = bytearray(room + max(self._settings.window, self._settings.head)), room
+            view = memoryview(buffer)
+            while end < limit and (read := self._stream.readinto(view[end:limit])):
+                yield from self._splitter.feed_all(view[end : end + read])
+                end += read
+                progress(end - room)
+            head = Window(buffer, room, room, end, -room)
+        self._skipper.given(head.end - room)
+        return head
+
+    def _windows(self, head: Window) -> Iterator[Window]:
+        if self._ahead is None:
+            return windows(self._stream, head, finder(), self._settings, self._skipper, self._scan)
+        return chain((searched(head, finder()),), self._ahead.windows())
 
     def _stretch(self, window: Window, begin: int, stop: int) -> Iterator[RawLine]:
         offset, number = self._splitter.position
@@ -149,6 +172,8 @@ class RunningCounter(_Counter):
         known = offset - window.base
         if known > window.start:  # the splitter counted up to here
             self._newlines = number - 1 + newlines.in_buffer(window.buffer, known, window.end)
+        elif window.newlines is not None:
+            self._newlines += window.newlines
         else:
             self._newlines += newlines.in_buffer(window.buffer, window.start, window.end)
 

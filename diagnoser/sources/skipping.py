@@ -32,6 +32,8 @@ class Window(NamedTuple):
     """Indices just behind the strong triggers that end in the new bytes, ascending."""
     weak: Sequence[int] = ()
     """The same for the weak ones, each times `NUMBERS` plus the number of the trigger."""
+    newlines: int | None = None
+    """How many newlines the new bytes hold, if they were counted."""
 
 
 class Skipper:

@@ -14,6 +14,7 @@ from .magic import HEAD_BYTES, compression_of, is_tar, is_zip, wide_encoding
 from .splitting import Splitter
 
 if TYPE_CHECKING:
+    from .ahead import Ahead
     from .crew import Crew
     from .encodings import Transcoded
     from .reading import SkipReader
@@ -38,6 +39,7 @@ class Source:
         limits: Limits = DEFAULT_LIMITS,
         settings: Settings = DEFAULT_SETTINGS,
         size: int | None = None,
+        streamed: bool = False,
     ) -> None:
         self.name = name
         self.size = size
@@ -56,7 +58,10 @@ class Source:
         self.settings = settings
         self._limits = limits
         self._splitter = Splitter(name, limits.line_bytes)
+        self.streamed = streamed
+        """True for a compressed file, and for a pipe that may be read at any time."""
         self._transcoded: Transcoded | None = None
+        self._ahead: Ahead | None = None
         self._started: tuple[ByteStream, SkipReader | None] | None = None
         self.ended: Callable[[], None] | None = None
         """Called when `lines()` is over."""
@@ -79,14 +84,13 @@ class Source:
     def lines(self) -> Iterator[RawLine]:
         """Every line that is read, in order. Reading errors end it early and are told in `notes`."""
         try:
-            stream, reader = self._started or (self._open(), None)
+            stream, reader = self._opened()
         except (OSError, ImportError) as error:
             self.error = InputError(self.name, _why(error))
             self.notes.append(f"{self.name}: not read: {_why(error)}")
             if self.ended is not None:
                 self.ended()
             return
-        self._started = None
         try:
             yield from self._read(stream, reader)
         finally:
@@ -102,10 +106,13 @@ class Source:
                 self.notes.append(f"{self.name}: {lines} longer than {self._limits.line_bytes} bytes and cut")
 
     def start(self, crew: Crew) -> bool:
-        """Open the log, a regular file, and let the crew search it until `lines()` is called; False if it can't be.
+        """Begin to open, read and search the log; the crew searches plain files. False if it can't be opened.
 
         Then `lines()` opens it, and says what is wrong with it.
         """
+        if self.streamed:
+            self._ahead = self._read_ahead(self._open)
+            return True
         try:
             stream = self._open()
         except (OSError, ImportError):
@@ -118,6 +125,31 @@ class Source:
             reader.start(crew)
         self._started = stream, reader
         return True
+
+    def _read_ahead(self, opener: Callable[[], ByteStream]) -> Ahead:
+        from .ahead import Ahead
+        from .skipping import Skipper
+        from .triggers import finder
+
+        return Ahead(opener, finder(), Skipper(self.settings, self._limits.line_bytes).lookback, self.settings)
+
+    def _opened(self) -> tuple[ByteStream, SkipReader | None]:
+        """The stream, and its reader if reading has begun, or is worth threads."""
+        if self._started is not None:
+            started, self._started = self._started, None
+            return started
+        ahead, self._ahead = self._ahead, None
+        stream = self._open() if ahead is None else ahead.stream()
+        if ahead is None and self.skip and stream.worth_a_thread:
+            from .windows import processors
+
+            if min(self.settings.threads, processors()) > 1:
+                ahead = self._read_ahead(lambda: stream)
+        if ahead is None:
+            return stream, None
+        from .reading import SkipReader
+
+        return stream, SkipReader(stream, self._splitter, self.settings, self._limits.line_bytes, ahead)
 
     def _open(self) -> ByteStream:
         stream = self._opener()
@@ -156,7 +188,7 @@ class Source:
         return self.skip and (size is None or size > self.settings.whole)
 
     def _read(self, stream: ByteStream, reader: SkipReader | None) -> Iterator[RawLine]:
-        if not self._is_skipped_through(stream):
+        if reader is None and not self._is_skipped_through(stream):
             size = stream.size if isinstance(stream, FileStream) else None
             buffer = memoryview(bytearray(_CHUNK_BYTES if size is None else min(max(size, 4095) + 1, _CHUNK_BYTES)))
             while read := stream.readinto(buffer):

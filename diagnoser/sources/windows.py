@@ -41,11 +41,6 @@ def windows(
             if crew is not None:
                 crew.stop()
         stream.go_to(window.end + window.base)
-    elif threads > 1 and stream.worth_a_thread:
-        from .ahead import ahead
-
-        yield from ahead(stream, window, find, room, settings.window)
-        return
     yield from _following(stream, window, head.buffer, find, room, settings)
 
 

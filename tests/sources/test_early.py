@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import signal
@@ -147,6 +148,76 @@ def test_what_goes_wrong_in_a_thread_is_raised_to_the_reader(tmp_path: Path, mon
     with pytest.raises(RuntimeError, match="no search today"):
         list(source.lines())
     assert threading.active_count() == before
+
+
+STREAMED = SIZES._replace(window=150_000)
+SPARSE = [*[b"INFO fine %d"] * 5000, b"ERROR %d", b"Failed to do %d", b"x" * 100_000 + b"%d", b"p 1%%\rp %d%%"]
+
+
+@pytest.mark.parametrize("words", [WORDS, SPARSE, [b"INFO fine %d"]])
+@pytest.mark.parametrize("slow", [False, True])
+def test_compressed_files_give_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[bytes], slow: bool
+) -> None:
+    monkeypatch.setattr("diagnoser.sources.opening._LEAST_PACKED", 0)
+    paths = [make_log(tmp_path / f"{n}.log", n, lines, words) for n, lines in enumerate([200_000, 1, 300, 90_000])]
+    packed = []
+    for path in paths:
+        packed.append(path.with_suffix(".log.gz"))
+        packed[-1].write_bytes(gzip.compress(path.read_bytes(), 1))
+    cut = packed[3].read_bytes()
+    packed[3].write_bytes(cut[:-100])
+    expected = [everything(source) for source in opened(packed, STREAMED._replace(threads=1))]
+    before = threading.active_count()
+    sources = opened(packed, STREAMED)
+    read_ahead(sources, 2)
+    assert threading.active_count() > before
+    if slow:
+        time.sleep(0.3)
+    assert [everything(source) for source in sources] == expected
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("words", [WORDS, SPARSE, [b"INFO fine %d"]])
+def test_a_pipe_gives_the_same_and_is_drained_before_its_turn(tmp_path: Path, words: list[bytes]) -> None:
+    data = make_log(tmp_path / "log", 5, 300_000, words).read_bytes()
+    results = []
+    for early_on in (False, True):
+        reading, writing = os.pipe()
+        writer = threading.Thread(target=write_all, args=(writing, data))
+        writer.start()
+        with os.fdopen(reading, "rb", buffering=0) as pipe:
+            sizes = STREAMED if early_on else STREAMED._replace(threads=1)
+            sources, _ = open_sources([], stdin=pipe, settings=sizes, limits=LIMITS)
+            if early_on:
+                read_ahead(sources, 2)
+                if words is not WORDS and words is not SPARSE:
+                    writer.join(10)  # nobody has asked for a line
+                    assert not writer.is_alive()
+            results.append(everything(sources[0]))
+        writer.join()
+    assert results[1] == results[0]
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    with os.fdopen(descriptor, "wb", buffering=0) as pipe:
+        for at in range(0, len(data), 70_000):
+            pipe.write(data[at : at + 70_000])
+
+
+def test_lines_of_a_pipe_come_before_its_end() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb", buffering=0) as pipe:
+        sources, _ = open_sources([], stdin=pipe, settings=STREAMED, limits=LIMITS)
+        read_ahead(sources, 2)
+        lines = sources[0].lines()
+        os.write(writing, b"INFO one\n" + b"x" * 600 + b"\n")
+        assert next(lines).text == "INFO one"
+        assert next(lines).text.startswith("xxx")
+        os.write(writing, b"ERROR two\n")
+        assert next(lines).text == "ERROR two"
+        os.close(writing)
+        assert list(lines) == []
 
 
 LEFT = """
