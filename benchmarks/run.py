@@ -16,6 +16,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
+from itertools import chain, repeat
 from pathlib import Path
 
 import logs
@@ -169,6 +170,8 @@ def case_dense(b: Bench) -> None:
     for name, lines in (
         ("10 % ERROR lines", logs.mixed(size, 0.1)),
         ("all ERROR lines", logs.mixed(size, 1.0)),
+        ("a flood of one line", repeat(logs.Fleet(23).error(), size // 100)),
+        ("a flood of one traceback", chain.from_iterable(repeat(logs.Fleet(29).traceback("Worker_TP0"), size // 4000))),
         ("64 workers interleaved", logs.interleaved(size)),
         ("1000 tracebacks", logs.tracebacks(1000)),
     ):
@@ -190,7 +193,7 @@ def case_many(b: Bench) -> None:
     folder = b.folder / "many"
     folder.mkdir()
     apart(lambda: fill(folder, 1000, b.size // 4000))
-    b.report("1000 small files", [*b.ripgrep(folder), b.reader(2, folder), b.diagnose(folder)])
+    b.report("1000 small files", [*b.ripgrep("-j2", folder), b.reader(2, folder), b.diagnose(folder)])
     shutil.rmtree(folder)
     folder.mkdir()
     apart(lambda: fill(folder, 64, b.size // 32))
