@@ -14,6 +14,7 @@ name: Any = None
 name.__getattr__
 # click.
 name.format_usage
+name.format_commands
 name.completion
 name.explain
 # Jinja2's sandbox.

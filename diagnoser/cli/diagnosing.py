@@ -18,11 +18,14 @@ class Reading(NamedTuple):
 def diagnose_logs(logs: Sequence[str], options: dict[str, Any]) -> int:
     """Reads the logs, prints and writes the reports, and returns the exit status; `options` as the command has them."""
     from diagnoser.sources import open_sources, read_ahead
+    from diagnoser.sources.limits import DEFAULT_SETTINGS
 
     settings = Settings.of(options)
     reading = Reading(not options["no_skip"], options["since"], options["until"])
-    sources, errors = open_sources(logs, skip=reading.skip)
-    read_ahead(sources)  # in threads, while the rules are loaded
+    jobs: int | None = options["jobs"]
+    windows = DEFAULT_SETTINGS if jobs is None else DEFAULT_SETTINGS._replace(threads=jobs)
+    sources, errors = open_sources(logs, skip=reading.skip, settings=windows)
+    read_ahead(sources, jobs)  # in threads, while the rules are loaded
     catalogue = catalogue_of(settings)
     for error in errors:
         print(f"diagnose: {error}", file=sys.stderr)

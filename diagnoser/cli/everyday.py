@@ -32,6 +32,7 @@ VALUES = {
 UNUSED = {
     "color": "auto",
     "config": None,
+    "jobs": None,
     "live": False,
     "runbook_url": None,
     "since": None,

@@ -22,6 +22,9 @@ from diagnoser.errors import UsageError
 @click.option("--live", is_flag=True, help="Tell of each incident as it happens; for a pipe that goes on.")
 @click.option("--tee", is_flag=True, help="With --live: pass standard input through to standard output.")
 @click.option("--no-skip", is_flag=True, help="Read every line instead of skipping healthy stretches.")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(1, 64), help="Threads that read large logs (default: processors, at most 2)."
+)
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever was found.")
 def log(logs: tuple[str, ...], **options: Any) -> int:
     """Find the real cause of a crash in LOG: files, folders, globs, archives; `-` or nothing reads standard input."""

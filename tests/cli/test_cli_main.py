@@ -39,3 +39,26 @@ def test_a_file_named_like_a_misspelt_command_is_a_log(
 
     assert run(["rule"]) == 0
     assert capsys.readouterr().out == "No failure found (1 line read of rule)\n"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2", "5"])
+def test_any_number_of_jobs_gives_the_same_report(
+    jobs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    healthy = "INFO 03-14 10:20:30 [loggers.py:120] Engine 000: Avg prompt throughput: 10.0 tokens/s\n" * 40_000
+    crash = 'Traceback (most recent call last):\n  File "/opt/venv/a.py", line 3, in f\nValueError: no such model\n'
+    for number in range(3):
+        (tmp_path / f"worker-{number}.log").write_text(healthy * 3 + crash * (number == 1))
+    monkeypatch.chdir(tmp_path)
+
+    names = [f"worker-{number}.log" for number in range(3)]
+    assert run([*names, "--format", "json", "--exit-zero"]) == 0
+    alone = capsys.readouterr().out
+    assert '"line": 120003' in alone
+    assert run([*names, "--format", "json", "--exit-zero", "--jobs", jobs]) == 0
+    assert capsys.readouterr().out == alone
+
+
+def test_jobs_must_be_a_number_of_threads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["crash.log", "--jobs", "0"]) == 2
+    assert "'--jobs'" in capsys.readouterr().err
