@@ -109,8 +109,23 @@ def _weighed(candidates: list[Played]) -> tuple[list[Played], list[str]]:
     ):
         reason = ["A native line before the exception that reports it names the fault itself."] if exceptions else []
         return natives, reason
-    spoken = [item for item in candidates if item.failure.kind != "message"]
-    return spoken or candidates, []
+    spoken = [item for item in candidates if item.failure.kind != "message"] or candidates
+    whole = [item for item in spoken if not _broken_off(item)]
+    since = min(
+        (item.failure.order for item in whole if item.failure.kind == "exception" and item.causes), default=None
+    )
+    if since is None or len(whole) == len(spoken):
+        return spoken, []
+    # Behind an exception that is known, a traceback that was cut is most often its second print.
+    kept = [item for item in spoken if not _broken_off(item) or item.failure.order < since]
+    cut = ["A traceback that breaks off before its exception tells less than the one before it, which is whole."]
+    return kept, cut if len(kept) < len(spoken) else []
+
+
+def _broken_off(item: Played) -> bool:
+    """True for a traceback whose exception was cut off, as at the end of a paste."""
+    failure = item.failure
+    return bool(failure.exceptions) and failure.exceptions[failure.primary].type is None
 
 
 def is_native(item: Played) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from diagnoser.lazy import lazy
 from diagnoser.model import LogRecord
-from diagnoser.parsers.frames import FRAME
+from diagnoser.parsers.frames import FRAME, IPYTHON_CELL, IPYTHON_FRAME
 from diagnoser.parsers.lines import CAUSE_SENTENCE, CONTEXT_SENTENCE, EXCEPTION_LINE, HEADER, is_exception_line
 from diagnoser.parsers.python import looks_like_traceback
 from diagnoser.parsers.ray import RAY_HEADER
@@ -189,6 +189,8 @@ class Assembler:
             return True
         last = self._records[-1].body
         if FRAME.match(last) and not last[:1].isspace():
+            return True
+        if IPYTHON_FRAME.match(body) or IPYTHON_CELL.match(body):
             return True
         found = EXCEPTION_LINE.match(body)
         if found and self._frames_seen() and _plausible(found["type"], found["message"]):

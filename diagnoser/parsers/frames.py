@@ -14,10 +14,14 @@ MAX_FRAMES = 400
 FRAME = lazy(
     r'^(?P<indent>[\s|]*)File "(?P<path>[^"\n]{1,4096})", line (?P<line>\d{1,9})(?:,? in (?P<function>.{1,4096}))?\s*$'
 )
-_IPYTHON_FRAME = lazy(
+IPYTHON_FRAME = lazy(
     r"^(?:File |\[)?(?P<path>[~/][^\s:\]]{1,1024}\.py[x]?)(?:\]\(\S*\))?(?::(?P<line>\d{1,9}))?,? in "
     r"(?P<function>\w[\w.<>]*)\s*\(?.*$"
 )
+IPYTHON_CELL = lazy(
+    r"^(?P<path>Cell In ?\[\d{1,6}\]|Input In \[\d{1,6}\]|<ipython-input-[\w-]{1,80}>)(?:,? (?:in|line) .*)?$"
+)
+"""The cell of a notebook where its traceback begins."""
 _CUT_FRAME = lazy(r'^[\s|]+File "(?P<path>[^"\n]{1,4096})(?:",.{0,24})?$')
 """A frame whose line was cut off at some width."""
 _IPYTHON_CODE = lazy(r"^-+> ?(?P<line>\d{1,9})(?P<code> .*)?$")
@@ -32,8 +36,8 @@ def read_frames(lines: Sequence[Line], at: int, stop: int) -> tuple[tuple[Frame,
     frames: list[Frame] = []
     while at < stop:
         body = lines[at].body
-        found = FRAME.match(body) or _IPYTHON_FRAME.match(body)
-        cut = None if found else _CUT_FRAME.match(body)
+        found = FRAME.match(body) or IPYTHON_FRAME.match(body)
+        cut = None if found else _CUT_FRAME.match(body) or IPYTHON_CELL.match(body)
         if found or cut:
             code, after, ipython_line = _code(lines, at + 1, stop, _indent(body))
             if found:
@@ -62,7 +66,8 @@ def skippable(body: str) -> bool:
 def _goes_on(lines: Sequence[Line], at: int, stop: int) -> bool:
     """True when a blank line, as a double-spaced paste has them, is followed by more of the traceback."""
     body = _next_body(lines, at, stop)
-    return FRAME.match(body) is not None or skippable(body) or is_exception_line(body.strip())
+    found = FRAME.match(body) or IPYTHON_FRAME.match(body)
+    return found is not None or skippable(body) or is_exception_line(body.strip())
 
 
 def _next_body(lines: Sequence[Line], at: int, stop: int) -> str:
@@ -82,7 +87,7 @@ def _code(lines: Sequence[Line], at: int, stop: int, indent: int) -> tuple[str |
     ipython_line = None
     while at < stop:
         body = lines[at].body
-        if FRAME.match(body) or _CUT_FRAME.match(body) or HEADER in body:
+        if FRAME.match(body) or _CUT_FRAME.match(body) or HEADER in body or IPYTHON_FRAME.match(body):
             break
         pointed = _IPYTHON_CODE.match(body)
         if pointed:

@@ -317,7 +317,7 @@ def test_no_arrangement_of_lines_makes_the_pipeline_fail(lines):
 
 
 def test_a_traceback_as_message_is_the_inner_error():
-    inner, outer = only('''
+    inner, outer = only("""
         Traceback (most recent call last):
           File "serve.py", line 3, in call
             raise RuntimeError(traceback.format_exc()) from None
@@ -325,7 +325,68 @@ def test_a_traceback_as_message_is_the_inner_error():
           File "model.py", line 9, in load
             raise ValueError("bad shard")
         ValueError: bad shard
-        ''')
+        """)
 
     assert (inner.type, inner.message, inner.link) == ("ValueError", "bad shard", "wraps")
     assert (outer.type, outer.frames[-1].function) == ("RuntimeError", "call")
+
+
+@pytest.mark.parametrize("rule", ["-" * 75 + "\n", ""])
+@pytest.mark.parametrize(
+    ("cell", "frame"),
+    [
+        (
+            "Cell In[13], line 4",
+            "File ~/envs/demo/lib/python3.12/site-packages/vllm/models/lake.py:415, in Lake.load(self)",
+        ),
+        (
+            "Input In [2], in <cell line: 1>()",
+            "File /opt/venv/lib/python3.12/site-packages/vllm/models/lake.py:415, in Lake.load(self)",
+        ),
+        (
+            "<ipython-input-3-0a1b> in <module>",
+            "/opt/venv/lib/python3.12/site-packages/vllm/models/lake.py in load(self)",
+        ),
+    ],
+)
+def test_a_traceback_of_a_notebook_is_read(rule, cell, frame):
+    text = (
+        f"{rule}KeyError                                  Traceback (most recent call last)\n"
+        f"{cell}\n      1 model = 'demo'\n----> 4 llm = LLM(model)\n      5 print(llm)\n\n"
+        f"{frame}\n    414         continue\n--> 415     param = params[name]\n    416     use(param)\n\n"
+        "KeyError: 'layers.0.lake.weight'\n"
+    )
+    (incident,) = diagnose(text).incidents
+    root = incident.root
+    error = root.exceptions[root.primary]
+    assert (error.type, error.message, error.frame.line, error.frame.code) == (
+        "KeyError",
+        "'layers.0.lake.weight'",
+        415,
+        "param = params[name]",
+    )
+
+
+def test_a_second_print_that_is_cut_off_does_not_hide_the_first():
+    known = "ERROR 07-28 15:07:22 [core.py:632] RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+    text = (
+        "ERROR 07-28 15:07:22 [core.py:632]     _ = torch.zeros(1, device=device)\n" + known + "Process EngineCore_0:\n"
+        'Traceback (most recent call last):\n  File "/usr/lib/python3.12/multiprocessing/process.py", line 108, in run\n'
+        "    self._target(*self._args, **self._kwargs)\n"
+        '  File "/opt/venv/lib/python3.12/site-packages/vllm/v1/engine/core.py", line 636, in run_engine_core\n    raise e\n'
+    )
+    (incident,) = diagnose(text).incidents
+    root = incident.root
+    assert root.exceptions[root.primary].type == "RuntimeError"
+    assert incident.diagnoses[0].rule == "cuda-no-kernel-image"
+
+
+def test_a_traceback_that_is_cut_off_before_others_stays_the_root_of_its_process():
+    text = (
+        "(EngineCore pid=7) Process EngineCore:\n(EngineCore pid=7) Traceback (most recent call last):\n"
+        '(EngineCore pid=7)   File "/opt/venv/lib/python3.12/site-packages/vllm/v1/engine/core.py", line 9, in run\n'
+        "(EngineCore pid=7)     raise e\n"
+        "(APIServer pid=3) OSError: [Errno 98] error while attempting to bind on address ('0.0.0.0', 8000): address already in use\n"
+    )
+    (incident,) = diagnose(text).incidents
+    assert incident.root.process.role == "EngineCore"
