@@ -16,8 +16,9 @@ FRAME = lazy(
 )
 IPYTHON_FRAME = lazy(
     r"^(?:File |\[)?(?P<path>[~/][^\s:\]]{1,1024}\.py[x]?)(?:\]\(\S*\))?(?::(?P<line>\d{1,9}))?,? in "
-    r"(?P<function>\w[\w.<>]*)\s*\(?.*$"
+    r"(?:[\w.<>]{1,400}\.)?(?P<function>\w{1,400})(?:\s*\(.*)?$"
 )
+"""A frame of a notebook; newer ones print the class before the function, which tracebacks do not."""
 IPYTHON_CELL = lazy(
     r"^(?P<path>Cell In ?\[\d{1,6}\]|Input In \[\d{1,6}\]|<ipython-input-[\w-]{1,80}>)(?:,? (?:in|line) .*)?$"
 )

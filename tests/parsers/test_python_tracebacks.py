@@ -359,10 +359,11 @@ def test_a_traceback_of_a_notebook_is_read(rule, cell, frame):
     (incident,) = diagnose(text).incidents
     root = incident.root
     error = root.exceptions[root.primary]
-    assert (error.type, error.message, error.frame.line, error.frame.code) == (
+    assert (error.type, error.message, error.frame.line, error.frame.function, error.frame.code) == (
         "KeyError",
         "'layers.0.lake.weight'",
         415,
+        "load",
         "param = params[name]",
     )
 
