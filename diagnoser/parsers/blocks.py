@@ -199,7 +199,8 @@ class Assembler:
         return bool(RAY_HEADER.match(body))
 
     def _frames_seen(self) -> bool:
-        return any(FRAME.match(record.body) or record.body[:1] in " \t" for record in self._records[-8:])
+        bodies = [record.body for record in self._records[-8:]]
+        return any(FRAME.match(body) or body[:1] in " \t" or IPYTHON_CELL.match(body) for body in bodies)
 
     def _takes_message(self, body: str) -> bool:
         if body[:1] in " \t" and (not self._blanks or self._loose):

@@ -368,6 +368,16 @@ def test_a_traceback_of_a_notebook_is_read(rule, cell, frame):
     )
 
 
+def test_a_traceback_of_a_notebook_may_have_one_line_of_code():
+    text = (
+        "TypeError                                 Traceback (most recent call last)\n"
+        "Cell In[40], line 1\n----> 1 arguments = vllm.EngineArgs(model='demo', lake='x')\n\n"
+        "TypeError: __init__() got an unexpected keyword argument 'lake'\n"
+    )
+    (incident,) = diagnose(text).incidents
+    assert [item.rule for item in incident.diagnoses] == ["config-cli-argument-invalid"]
+
+
 def test_a_second_print_that_is_cut_off_does_not_hide_the_first():
     known = "ERROR 07-28 15:07:22 [core.py:632] RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
     text = (
