@@ -50,7 +50,7 @@ def looks_like_traceback(body: str) -> bool:
 
 def parse(lines: Sequence[Line]) -> list[Chain]:
     """Every chain in the lines of one block, in printed order, repeated copies dropped."""
-    lines = _unfold(lines)
+    lines = _headed(_unfold(lines))
     starts = _starts(lines)
     if not starts:
         return []
@@ -111,6 +111,17 @@ def _unfold(lines: Sequence[Line]) -> list[Line]:
         else:
             result.append(line)
     return result
+
+
+def _headed(lines: list[Line]) -> list[Line]:
+    """The lines, with a header for an inner exception that lost its own at the start of a paste."""
+    for index, line in enumerate(lines):
+        if HEADER in line.body:
+            break
+        if line.body.strip().startswith((CAUSE_SENTENCE, CONTEXT_SENTENCE)):
+            start = _first_after_code(lines[:index])
+            return lines if start is None else [*lines[:start], Line(HEADER + ":", lines[start].number), *lines[start:]]
+    return lines
 
 
 def _starts(lines: Sequence[Line]) -> list[int]:

@@ -378,6 +378,24 @@ def test_a_traceback_of_a_notebook_may_have_one_line_of_code():
     assert [item.rule for item in incident.diagnoses] == ["config-cli-argument-invalid"]
 
 
+def test_the_inner_exception_of_a_chain_may_have_lost_its_header():
+    inner, outer = only("""
+          File "/opt/venv/lib/python3.10/site-packages/lake/interface.py", line 10, in <module>
+            import lake_cuda
+        ImportError: lake_cuda.so: undefined symbol: _ZN4lake4callEi
+
+        The above exception was the direct cause of the following exception:
+
+        Traceback (most recent call last):
+          File "/srv/jobs/train.py", line 199, in <module>
+            train()
+        RuntimeError: Failed to import lake
+        """)
+
+    assert (inner.type, inner.frame.line, inner.link) == ("ImportError", 10, "cause")
+    assert outer.type == "RuntimeError"
+
+
 def test_a_second_print_that_is_cut_off_does_not_hide_the_first():
     known = "ERROR 07-28 15:07:22 [core.py:632] RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
     text = (
