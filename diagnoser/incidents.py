@@ -331,10 +331,11 @@ def _fetch(cases: list[Played], rules: Mapping[str, Rule]) -> tuple[str, ...]:
 
 
 def _requests(run: _Run, crash: Incident | None, rules: Mapping[str, Rule]) -> list[Incident]:
-    """Requests that the server refused while it stayed up."""
-    if crash is not None or not any(moment.kind == "refused" for moment in run.moments):
-        return []
+    """Requests that the server refused while it stayed up, as the server or the process that failed them says."""
     loud = [item for item in run.cases if item.loud and item.part != "client" and not item.terminal]
+    refused = any(moment.kind == "refused" for moment in run.moments)
+    if crash is not None or not (refused or any(_fails_requests(item, rules) for item in loud)):
+        return []
     candidates = [
         item
         for item in loud
@@ -347,6 +348,14 @@ def _requests(run: _Run, crash: Incident | None, rules: Mapping[str, Rule]) -> l
     root = min(chosen, key=lambda item: (not item.causes, -depth(item.failure), item.failure.order))
     picked = Picked(root, ["The server stayed up; only requests failed."])
     return [_incident(picked, loud, run, rules, "requests")]
+
+
+def _fails_requests(item: Played, rules: Mapping[str, Rule]) -> bool:
+    """True for a wrapper that tells of failed requests itself: a worker's log holds no answers of the server."""
+    told = (rules.get(match.rule) for match in item.roles)
+    return item.part == "wrapper" and any(
+        rule is not None and rule.impact == "requests" and rule.points_to == "native-line" for rule in told
+    )
 
 
 def _native_reason(run: _Run, wrappers: Sequence[Played], rules: Mapping[str, Rule]) -> list[Played]:

@@ -248,3 +248,15 @@ def test_a_refused_request_after_many_unknown_paths_is_seen():
     log += ['INFO:     192.0.2.7:4711 - "POST /v1/completions HTTP/1.1" 500 Internal Server Error']
 
     assert [incident.impact for incident in report_of(log).incidents] == ["requests"]
+
+
+def test_a_worker_that_tells_of_a_failed_transfer_is_heard_without_the_answers_of_the_server():
+    log = [
+        "(APIServer pid=4000) INFO 03-14 10:20:04 [loggers.py:259] Engine 000: Avg prompt throughput: 0.0 tokens/s, "
+        "Avg generation throughput: 0.0 tokens/s, Running: 0 reqs, Waiting: 1 reqs",
+        "I0314 10:20:30.617945  4243 transfer_engine_py.cpp:454] Sync batch data transfer timeout after 33061142969ns",
+        "(Worker_TP1 pid=4243) ERROR 03-14 10:20:30 [mooncake_connector.py:547] Mooncake transfer failed for request c-7",
+    ]
+    incident = report_of(log).incidents[0]
+
+    assert (incident.impact, incident.diagnoses[0].rule) == ("requests", "mooncake-transfer-timeout")
