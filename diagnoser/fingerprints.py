@@ -26,6 +26,7 @@ _VARIABLE = lazy(
 """What differs from run to run, by kind."""
 _MASKS = {"url": "<url>", "address": "<address>", "path": "<path>", "request": "<request>"}
 _OWN_FRAMES = 5
+_LONG = 256
 _FOREIGN = ("lib/python", "torch/", "asyncio/", "uvloop/", "ray/_private/", "<frozen")
 
 
@@ -46,3 +47,8 @@ def fingerprint(kind: str, name: str | None, message: str, frames: tuple[Frame, 
 def _foreign(frame: Frame) -> bool:
     file = frame.file
     return file.startswith(_FOREIGN) or ("/lib/python3" in file and "site-packages" not in file)
+
+
+def short_key(data: bytes) -> bytes:
+    """A stand-in of fixed size for long data that is compared only; many of them are kept in a flood."""
+    return data if len(data) <= _LONG else blake2b(data, digest_size=16).digest()

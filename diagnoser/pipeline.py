@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from diagnoser import incidents as incident_stage
 from diagnoser.facts import FactReader
-from diagnoser.fingerprints import mask
+from diagnoser.fingerprints import mask, short_key
 from diagnoser.intake import Accepts, Counted, Intake
 from diagnoser.joining import joined
 from diagnoser.lifecycle import ACCESS, Moment, moments_of
@@ -220,12 +220,13 @@ class Pipeline:
         """Looks at a block; one that differs from many before it by numbers alone is only counted."""
         first = block.records[0]
         text = text_of(block)
+        calm = first.level in _CALM
         key = (
             self._run_of(block.order),
             first.source,
             first.process,
             first.level,
-            text.encode("utf-8", "surrogatepass").translate(None, _HEX if first.level in _CALM else _DIGITS),
+            short_key(text.encode("utf-8", "surrogatepass").translate(None, _HEX if calm else _DIGITS)),
         )
         shape = self._shapes.get(key)
         if shape is not None and shape.seen >= MAX_VARIANTS:
