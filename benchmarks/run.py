@@ -133,6 +133,12 @@ def case_pipe(b: Bench) -> None:
     b.report("redirected", [*b.ripgrep("-", stdin=path), b.reader(2, "-", stdin=path), b.diagnose("-", stdin=path)])
 
 
+def case_run(b: Bench) -> None:
+    path = b.healthy()
+    plain = Command("cat | cat", ("sh", "-c", f"cat '{path}' | cat"))
+    b.report("diagnose run -- cat, passed through", [plain, b.diagnose("run", "--", "cat", path)])
+
+
 def case_crash(b: Bench) -> None:
     make = lambda path: logs.write_repeated(path, logs.healthy_block(), b.size, logs.crash_text())  # noqa: E731
     path = b.file("crash.log", make)
@@ -239,7 +245,7 @@ def case_growth(b: Bench) -> None:
 
 
 CASES = {
-    "healthy": case_healthy, "pipe": case_pipe, "crash": case_crash, "forms": case_forms, "compressed": case_compressed,
+    "healthy": case_healthy, "pipe": case_pipe, "run": case_run, "crash": case_crash, "forms": case_forms, "compressed": case_compressed,
     "dense": case_dense, "many": case_many, "small": case_small, "growth": case_growth,
 }  # fmt: skip
 
