@@ -245,8 +245,8 @@ def case_growth(b: Bench) -> None:
 
 
 CASES = {
-    "healthy": case_healthy, "pipe": case_pipe, "run": case_run, "crash": case_crash, "forms": case_forms, "compressed": case_compressed,
-    "dense": case_dense, "many": case_many, "small": case_small, "growth": case_growth,
+    "healthy": case_healthy, "pipe": case_pipe, "run": case_run, "crash": case_crash, "forms": case_forms,
+    "compressed": case_compressed, "dense": case_dense, "many": case_many, "small": case_small, "growth": case_growth,
 }  # fmt: skip
 
 
