@@ -6,7 +6,7 @@ sources of a run can be taken in one after the other, side by side, or in anothe
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
@@ -68,6 +68,7 @@ class Intake:
         self._latest: dict[StreamKey, int] = {}
         self._last: StreamKey | None = None
         self._peelers: dict[str, Peeler] = {}
+        self._formats: dict[str, Counter[str]] = {}
         self._own = OwnReports()
         self._cut_short = 0
 
@@ -76,6 +77,7 @@ class Intake:
         peeler = self._peelers.get(raw.source)
         if peeler is None:
             peeler = self._peelers[raw.source] = Peeler(process) if process is not None else Peeler()
+            peeler.formats = self._formats.setdefault(raw.source, peeler.formats)
         done: list[Block] = []
         for record in peeler.feed(raw):
             for kept in self._own.feed(record):
@@ -85,7 +87,7 @@ class Intake:
     def end_source(self, name: str) -> list[Block]:
         """Says that a source has ended: gives what was held back of it."""
         done: list[Block] = []
-        peeler = self._peelers.get(name)
+        peeler = self._peelers.pop(name, None)  # of thousands of files only the formats are kept
         if peeler is not None:
             for record in (*peeler.close(), *self._own.close(name)):
                 self._record(record, done)
@@ -120,7 +122,7 @@ class Intake:
     @property
     def formats(self) -> dict[str, tuple[str, ...]]:
         """Names of the line formats met in each source."""
-        return {name: tuple(sorted(peeler.formats)) for name, peeler in self._peelers.items()}
+        return {name: tuple(sorted(found)) for name, found in self._formats.items()}
 
     def _record(self, record: LogRecord, done: list[Block]) -> None:
         self.order += 1
