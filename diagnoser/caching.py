@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 MARSHAL_VERSION = 2
-"""Without references between equal objects: the same data gives the same bytes."""
+"""Equal data gives equal bytes; from 3 on they depend on how often an object is referred to."""
 LARGEST = 1 << 28
 """Bytes of a cache file that is read."""
 

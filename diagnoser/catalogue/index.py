@@ -9,6 +9,7 @@ import marshal
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from diagnoser.caching import MARSHAL_VERSION
 from diagnoser.catalogue.search import Pattern
 from diagnoser.errors import RuleError
 from diagnoser.model import Condition, Confidence, Reference, Remedy, Rule, Sample
@@ -17,9 +18,6 @@ FORMAT = 7
 """Raise it whenever the compact form changes."""
 GRAM = 4
 """Characters of the text pieces by which literals are found."""
-MARSHAL_VERSION = 2
-"""Equal data gives equal bytes; from 3 on they depend on how often an object is referred to."""
-
 
 Place = tuple[int, int, int]
 """Where a packed part starts, how long it is, and its checksum."""

@@ -7,9 +7,10 @@ from binascii import crc32
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from diagnoser.caching import MARSHAL_VERSION
 from diagnoser.catalogue import patterns
 from diagnoser.catalogue.drawers import Candidate, filed, pack
-from diagnoser.catalogue.index import GRAM, MARSHAL_VERSION, Head, Index, Place, Test, places
+from diagnoser.catalogue.index import GRAM, Head, Index, Place, Test, places
 from diagnoser.catalogue.loader import Loaded
 from diagnoser.catalogue.quickness import QUICK, quick_length
 from diagnoser.catalogue.rule import PATTERN_KEYS, SUBJECT_KEYS

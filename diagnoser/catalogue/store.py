@@ -13,7 +13,8 @@ from binascii import crc32
 from collections.abc import Callable
 
 from diagnoser import __version__, caching
-from diagnoser.catalogue.index import FORMAT, MARSHAL_VERSION, Index, dump, restore
+from diagnoser.caching import MARSHAL_VERSION
+from diagnoser.catalogue.index import FORMAT, Index, dump, restore
 from diagnoser.catalogue.shelf import InFile, InMemory, Shelf, read_shelf
 
 MAGIC = b"DGNR"
