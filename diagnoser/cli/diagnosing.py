@@ -2,17 +2,9 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser.cli.settings import Settings, catalogue_of, deliver
-
-
-class Reading(NamedTuple):
-    """How the logs are read."""
-
-    skip: bool = True
-    since: str | None = None
-    until: str | None = None
 
 
 def diagnose_logs(logs: Sequence[str], options: dict[str, Any]) -> int:
@@ -21,17 +13,16 @@ def diagnose_logs(logs: Sequence[str], options: dict[str, Any]) -> int:
     from diagnoser.sources.limits import DEFAULT_SETTINGS
 
     settings = Settings.of(options)
-    reading = Reading(not options["no_skip"], options["since"], options["until"])
     jobs: int | None = options["jobs"]
     windows = DEFAULT_SETTINGS if jobs is None else DEFAULT_SETTINGS._replace(threads=jobs)
-    sources, errors = open_sources(logs, skip=reading.skip, settings=windows)
+    sources, errors = open_sources(logs, skip=not options["no_skip"], settings=windows)
     read_ahead(sources, jobs)  # in threads, while the rules are loaded
     catalogue = catalogue_of(settings)
     for error in errors:
         print(f"diagnose: {error}", file=sys.stderr)
     if errors and not sources:
         return 2
-    report = _report(sources, catalogue, settings, reading, [f"not read: {error}" for error in errors])
+    report = _report(sources, catalogue, settings, options, [f"not read: {error}" for error in errors])
     report = settings.prepare(report)
     deliver(report, settings)
     if errors:
@@ -39,16 +30,16 @@ def diagnose_logs(logs: Sequence[str], options: dict[str, Any]) -> int:
     return 0 if options["exit_zero"] else int(report.exit_code)
 
 
-def _report(sources: Any, catalogue: Any, settings: Settings, reading: Reading, notes: list[str]) -> Any:
+def _report(sources: Any, catalogue: Any, settings: Settings, options: dict[str, Any], notes: list[str]) -> Any:
     """Reads the sources, with what a reader at a terminal sees of it."""
     from diagnoser.cli import progress
     from diagnoser.pipeline import report_of, run
 
     accepts = span = None
-    if reading.since is not None or reading.until is not None:
+    if options["since"] is not None or options["until"] is not None:
         from diagnoser.timespan import span as span_of
 
-        span = span_of(reading.since, reading.until)
+        span = span_of(options["since"], options["until"])
         accepts = span.accepts if span is not None else None
     line = progress.Progress(sources) if progress.shown() else None
     try:
