@@ -7,10 +7,9 @@ still starts, gigabytes can go by in flat memory.
 
 from __future__ import annotations
 
-import atexit
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from . import newlines
@@ -19,13 +18,13 @@ from .bytestreams import ByteStream
 from .limits import Settings
 from .skipping import Window
 from .triggers import LONGEST, Finder, Hits
+from .workers import Workers
 
 _SLOTS = 5
 _SEEN_BYTES = 64 * 1024
 """How far a newline is looked for at both ends of a window."""
 _LULL = 0.02
 """Seconds without new bytes after which those at hand are passed on."""
-_PATIENCE = 0.1  # seconds; a thread that is stuck in a read ends with the program
 _NOTHING = bytearray()
 
 
@@ -38,12 +37,14 @@ class _Slot:
         self.hits: Hits | None = None
 
 
-class Ahead:
+class Ahead(Workers):
     """Reads the stream that `opener` opens: its head, then window by window."""
 
+    patience = 0.1
+
     def __init__(self, opener: Callable[[], ByteStream], find: Finder, room: int, settings: Settings) -> None:
+        super().__init__()
         self._opener, self._find, self._room, self._settings = opener, find, room, settings
-        self._changed = threading.Condition()
         self._free = deque(_Slot(room + settings.window) for _ in range(_SLOTS))
         self._full: deque[_Slot] = deque()
         self._done: deque[_Slot | Exception | Window] = deque()
@@ -52,12 +53,7 @@ class Ahead:
         self._head = Window(head, room, room, room, -room)
         self._head_complete = False
         self._failed: Exception | None = None
-        self._stopped = False
-        works = (self._read, self._count)
-        self._threads = [threading.Thread(target=self._guarded, args=(work,), daemon=True) for work in works]
-        atexit.register(self.stop)  # a thread in native code must not outlive the interpreter
-        for thread in self._threads:
-            thread.start()
+        self._start([partial(self._guarded, work) for work in (self._read, self._count)])
 
     def stream(self) -> ByteStream:
         """Waits for the stream. Raises what opening it raised."""
@@ -105,15 +101,6 @@ class Ahead:
             ended = item.end == self._room
             self._put(self._free, item)
             yield window
-
-    def stop(self) -> None:
-        """Ends the threads, unless one is stuck in a read."""
-        atexit.unregister(self.stop)
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
-        for thread in self._threads:
-            thread.join(_PATIENCE)
 
     def _guarded(self, work: Callable[[], None]) -> None:
         try:

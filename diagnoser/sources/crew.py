@@ -6,21 +6,19 @@ take the windows of all scans in the order in which the scans were added.
 
 from __future__ import annotations
 
-import atexit
-import threading
 from collections import deque
 
 from .buffers import aligned
 from .bytestreams import FileStream
 from .scanning import AT_ONCE, Found, Scan
 from .triggers import Finder
+from .workers import Workers
 
 _MOST_KEPT = 64 * 1024
 """Windows and triggers that were found and not asked for yet; with more, threads wait."""
-_PATIENCE = 1.0  # seconds
 
 
-class Crew:
+class Crew(Workers):
     """Threads that begin with the first scan and end with `stop`, at the latest with the program.
 
     Whoever waits for a window searches too: of `threads`, which is at least two, one is the reader's. So there is
@@ -28,13 +26,11 @@ class Crew:
     """
 
     def __init__(self, threads: int) -> None:
+        super().__init__()
         self._size = threads - 1
-        self._threads: list[threading.Thread] = []
-        self._changed = threading.Condition()
         self._scans: deque[_CrewScan] = deque()
         self._kept = 0
         self._own_buffer: memoryview | None = None
-        self._stopped = False
 
     def scan(self, stream: FileStream, begin: int, room: int, size: int, find: Finder) -> Scan:
         """Begin to search a file."""
@@ -43,20 +39,8 @@ class Crew:
             self._scans.append(scan)
             self._changed.notify_all()
         if not self._threads:
-            atexit.register(self.stop)  # a thread in native code must not outlive the interpreter
-            self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(self._size)]
-            for thread in self._threads:
-                thread.start()
+            self._start([self._work] * self._size)
         return scan
-
-    def stop(self) -> None:
-        """Ends the threads."""
-        atexit.unregister(self.stop)
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
-        for thread in self._threads:
-            thread.join(_PATIENCE)
 
     def take(self, scan: _CrewScan, number: int) -> Found:
         """Waits for a window's triggers. Raises what went wrong in the thread that searched it."""
