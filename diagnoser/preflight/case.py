@@ -15,6 +15,8 @@ from diagnoser.preflight.moe_config import MoEModelConfig
 
 Engine = Literal["vllm", "generic"]
 NO_MODEL = "the model's config.json (--model-config)"
+NO_HOST = "the serving machine (--here)"
+"""What a check of this machine misses where another one serves."""
 
 
 class StoreFile(NamedTuple):

@@ -13,6 +13,9 @@ from diagnoser.preflight.model_config import ModelConfig, read_model_config
 from diagnoser.preflight.moe_config import MoEModelConfig, moe_of
 from diagnoser.preflight.numbers import divisors, in_words
 
+_SUBJECTS = ("parallel", "moe", "quantization")
+"""Subjects, each with its parts, that the model and the sizes suffice for."""
+
 
 def validate_moe_tp_config(num_experts: int, group_size: int | None, tp: int) -> None:
     """Checks the split of an engine that gives whole groups of experts to tensor-parallel ranks.
@@ -86,14 +89,16 @@ class MoEWorkerValidator:
 
     def findings(self) -> tuple[Finding, ...]:
         """Results of the checks of experts, shapes and quantization."""
-        from diagnoser.preflight.checks import subject_module
+        from diagnoser.preflight.checks import is_part_of, subject_module, subject_names
 
         model = self.model or ModelConfig.of({})
         case = Case(self.deployment, model, self.moe, engine=self._engine)
         found: list[Finding] = []
-        for subject in ("parallel", "parallel-ranks", "moe", "moe-routing", "quantization"):
-            for check in subject_module(subject).CHECKS:
-                found += check(case)
+        for name in _SUBJECTS:
+            for subject in subject_names():
+                if is_part_of(subject, name):
+                    for check in subject_module(subject).CHECKS:
+                        found += check(case)
         return tuple(found)
 
     def problems(self) -> tuple[str, ...]:

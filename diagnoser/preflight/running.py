@@ -8,7 +8,7 @@ from diagnoser.errors import UsageError
 from diagnoser.model import Coverage, Finding, Report, SourceInfo, ToolInfo
 from diagnoser.preflight.arguments import Request, parse
 from diagnoser.preflight.case import Case, Pair, labelled
-from diagnoser.preflight.checks import subject_module, subject_names
+from diagnoser.preflight.checks import is_part_of, subject_module, subject_names
 from diagnoser.preflight.checks.log import PROVEN
 from diagnoser.preflight.gathering import Gathered, ReadLog, gather
 from diagnoser.preflight.numbers import in_words
@@ -42,19 +42,14 @@ def _subjects(request: Request) -> tuple[str, ...]:
     names = subject_names()
     only = request.many("only")
     for name in only:
-        if name != "probe" and not any(_part_of(subject, name) for subject in names):
+        if name != "probe" and not any(is_part_of(subject, name) for subject in names):
             raise UsageError(f"there is no subject {name!r}; the subjects are {in_words(names, 'and')}")
     ordered = sorted(names, key=lambda subject: (_position(subject), subject))
-    return tuple(subject for subject in ordered if not only or any(_part_of(subject, name) for name in only))
-
-
-def _part_of(subject: str, name: str) -> bool:
-    """Whether a subject is the named one or a part of it."""
-    return subject == name or subject.startswith(f"{name}-")
+    return tuple(subject for subject in ordered if not only or any(is_part_of(subject, name) for name in only))
 
 
 def _position(subject: str) -> int:
-    return next((number for number, name in enumerate(ORDER) if _part_of(subject, name)), len(ORDER))
+    return next((number for number, name in enumerate(ORDER) if is_part_of(subject, name)), len(ORDER))
 
 
 def _findings(gathered: Gathered, wanted: Sequence[str], request: Request) -> Iterator[Finding]:
@@ -90,7 +85,7 @@ def _fitting(case: Case, wanted: Sequence[str]) -> list[str]:
     deployment = case.deployment
     nothing_else = not deployment.model and not deployment.options and case.model is None
     if nothing_else and case.store is not None:
-        return [subject for subject in wanted if any(_part_of(subject, name) for name in _MOONCAKE_ONLY)]
+        return [subject for subject in wanted if any(is_part_of(subject, name) for name in _MOONCAKE_ONLY)]
     return list(wanted)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from diagnoser.model import Finding, Report
 from diagnoser.preflight.case import Case
-from diagnoser.preflight.checks import subject_module
+from diagnoser.preflight.checks import is_part_of, subject_module, subject_names
 from diagnoser.preflight.launch import parse_arguments
 from diagnoser.preflight.model_config import ModelConfig
 from diagnoser.preflight.moe_config import moe_of
@@ -246,8 +246,15 @@ def case_of(config: dict[str, Any] | None, launch: str = "", **changes: Any) -> 
     return Case(deployment, model, moe_of(model))
 
 
-def findings_of(case: Case, *subjects: str) -> list[Finding]:
-    return [finding for subject in subjects for check in subject_module(subject).CHECKS for finding in check(case)]
+def findings_of(case: Case, *names: str) -> list[Finding]:
+    """What the checks of these subjects and of their parts find."""
+    subjects = [subject for subject in subject_names() if any(is_part_of(subject, name) for name in names)]
+    return [
+        finding
+        for subject in subjects
+        for check in getattr(subject_module(subject), "CHECKS", ())
+        for finding in check(case)
+    ]
 
 
 def rules_of(findings: list[Finding] | Report, status: str = "error") -> set[str | None]:

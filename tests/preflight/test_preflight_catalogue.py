@@ -9,7 +9,6 @@ import pytest
 import diagnoser.preflight
 from diagnoser.catalogue import Catalogue
 from diagnoser.preflight import checks
-from diagnoser.preflight.running import _part_of
 
 PACKAGE = Path(diagnoser.preflight.__file__).parent
 FAMILIES = (
@@ -59,7 +58,7 @@ def test_every_subject_that_a_rule_names_has_checks(catalogue):
     subjects = checks.subject_names()
     named = {rule.check for rule in catalogue.rules.values() if rule.check}
 
-    assert {name for name in named if not any(_part_of(subject, name) for subject in subjects)} == set()
+    assert {name for name in named if not any(checks.is_part_of(subject, name) for subject in subjects)} == set()
 
 
 def test_every_subject_has_checks_and_says_what_it_is_about():

@@ -124,7 +124,7 @@ shapes = st.builds(
 
 @given(shapes)
 def test_the_checks_refuse_what_vllm_refuses_and_nothing_else(shape):
-    found = findings_of(case_of(shape.config, shape.launch), "parallel", "moe", "moe-routing", "quantization")
+    found = findings_of(case_of(shape.config, shape.launch), "parallel", "moe", "quantization")
 
     assert rules_of(found) == what_vllm_refuses(shape)
 

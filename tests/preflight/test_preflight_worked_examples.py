@@ -25,7 +25,7 @@ from preflight_models import (
 
 from diagnoser.preflight.host import Host
 
-SUBJECTS = ("parallel", "parallel-ranks", "moe", "moe-routing", "quantization")
+SUBJECTS = ("parallel", "moe", "quantization")
 HEADS = "parallel-attention-heads-not-divisible"
 KV_HEADS = "parallel-kv-heads-not-divisible"
 VOCABULARY = "parallel-vocabulary-not-divisible"

@@ -26,6 +26,11 @@ def subject_names() -> tuple[str, ...]:
     )
 
 
+def is_part_of(subject: str, name: str) -> bool:
+    """Whether a subject is the named one or, as `moe-routing` is of `moe`, a part of it."""
+    return subject == name or subject.startswith(f"{name}-")
+
+
 @cache
 def subject_module(name: str) -> ModuleType:
     """The module of a subject."""

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Any
 
 from diagnoser.model import Finding, Remedy
-from diagnoser.preflight.case import Case
+from diagnoser.preflight.case import NO_HOST, Case
 from diagnoser.preflight.findings import error, ok, skipped, warning
 from diagnoser.preflight.host import has_module
 from diagnoser.preflight.known_names import ASCEND_CONNECTORS, CONNECTORS, NEWEST, REMOVED_CONNECTORS
@@ -236,7 +236,7 @@ def _nearest(connector: str) -> str:
 def _custom(case: Case, connector: str, module: str, prefix: str) -> Iterator[Finding]:
     name, inputs = "kv-transfer-connector", {"kv_connector": connector, "kv_connector_module_path": module}
     if case.host is None:
-        yield skipped(name, f"{prefix}Whether {module} can be imported", "the serving machine (--here)")
+        yield skipped(name, f"{prefix}Whether {module} can be imported", NO_HOST)
         return
     if has_module(module):
         yield ok(name, f"{prefix}{module} can be found", inputs)
@@ -259,7 +259,7 @@ def check_packages(case: Case) -> Iterator[Finding]:
             continue
         module, package = PACKAGES[connector]
         if case.host is None:
-            yield skipped("kv-transfer-package", f"{package} for {connector}", "the serving machine (--here)")
+            yield skipped("kv-transfer-package", f"{package} for {connector}", NO_HOST)
         elif package in case.host.versions:
             yield ok("kv-transfer-package", f"{package} {case.host.versions[package]} is installed for {connector}")
         else:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from diagnoser.model import Finding, Remedy
-from diagnoser.preflight.case import Case, step
+from diagnoser.preflight.case import NO_HOST, Case, step
 from diagnoser.preflight.findings import error, ok, skipped, warning
 from diagnoser.preflight.known_names import NEWEST, names_of
 from diagnoser.preflight.numbers import in_words
@@ -56,7 +56,7 @@ def check_hub(case: Case) -> Iterator[Finding]:
     name, inputs = "model-hub", {"model": named, offline[0]: "1"}
     if case.host is None:
         yield skipped(
-            name, f"Whether {named} is in the cache while {offline[0]} is set", "the serving machine (--here)"
+            name, f"Whether {named} is in the cache while {offline[0]} is set", NO_HOST
         )
         return
     folder = _cache_folder(case, named)

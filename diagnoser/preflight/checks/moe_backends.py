@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diagnoser.model import Finding, Remedy
-from diagnoser.preflight.case import Case, step
+from diagnoser.preflight.case import NO_HOST, Case, step
 from diagnoser.preflight.findings import error, ok, skipped
 
 PACKAGES = {
@@ -26,7 +26,7 @@ def check_package(case: Case) -> Iterator[Finding]:
         return
     name, module = "moe-backend-package", PACKAGES[backend]
     if case.host is None:
-        yield skipped(name, f"{module} for --all2all-backend {backend}", "the serving machine (--here)")
+        yield skipped(name, f"{module} for --all2all-backend {backend}", NO_HOST)
     elif module in case.host.modules:
         yield ok(name, f"{module} is installed for {backend}")
     else:

