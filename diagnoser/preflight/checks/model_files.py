@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from shlex import quote
-from typing import Any
 
 from diagnoser.model import Finding, Remedy
 from diagnoser.preflight.case import Case, step
 from diagnoser.preflight.findings import error, ok, warning
+from diagnoser.preflight.model_config import ModelConfig
 from diagnoser.preflight.numbers import in_words
 from diagnoser.preflight.reading import inside
+from diagnoser.preflight.weights import (
+    absent_weight,
+    implied_experts,
+    is_of_language_model,
+    promised_shapes,
+    read_header,
+    unknown_weight,
+)
 
 _TOKENIZERS = (
     "tokenizer.json",
@@ -26,12 +33,7 @@ _TOKENIZERS = (
     "spiece.model",
     "qwen.tiktoken",
 )
-
-
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
-
-
-LARGEST_HEADER = 100 << 20
 
 
 def _served_folder(case: Case) -> str | None:
@@ -95,7 +97,7 @@ def check_weights(case: Case) -> Iterator[Finding]:
             {"files": pointers[:4]},
             [Remedy("Fetch the real files.", f"git -C {quote(folder)} lfs pull")],
         )
-    elif case.model is not None:
+    else:
         yield from _shapes(case, folder, [entry for entry in files if entry.endswith(".safetensors")], name)
 
 
@@ -130,30 +132,11 @@ def _is_pointer(path: str) -> bool:
         return False
 
 
-def read_header(path: str) -> Mapping[str, Any] | None:
-    """Names, types and shapes in a safetensors file; None when it is none or is cut off."""
-    try:
-        size = os.path.getsize(path)
-        with open(path, "rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            if not 2 <= length <= min(LARGEST_HEADER, size):
-                return None
-            header = json.loads(file.read(length))
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(header, dict):
-        return None
-    ends = [
-        entry["data_offsets"][1]
-        for entry in header.values()
-        if isinstance(entry, dict) and isinstance(entry.get("data_offsets"), list) and len(entry["data_offsets"]) == 2
-    ]
-    return header if not ends or max(ends) <= size - 8 - length else None
-
-
 def _shapes(case: Case, folder: str, files: list[str], name: str) -> Iterator[Finding]:
-    assert case.model is not None
-    promised = _promised(case)
+    """Shapes and names of the weights, and the number of experts that their names imply."""
+    if case.model is None:
+        return
+    promised = promised_shapes(case.model, case.moe)
     seen, experts = 0, 0
     names: list[str] = []
     for entry in files:
@@ -173,9 +156,9 @@ def _shapes(case: Case, folder: str, files: list[str], name: str) -> Iterator[Fi
             shape = value.get("shape") if isinstance(value, dict) else None
             if not isinstance(shape, list):
                 continue
-            experts = max(experts, _expert_number(weight))
+            experts = max(experts, implied_experts(weight))
             ending = next((key for key in promised if weight.endswith(key)), None)
-            if ending is None or case.model.quantization or not _of_language_model(weight):
+            if ending is None or not is_of_language_model(weight):
                 continue
             seen += 1
             if shape not in promised[ending]:
@@ -188,7 +171,7 @@ def _shapes(case: Case, folder: str, files: list[str], name: str) -> Iterator[Fi
                     ["Take config.json and the weights from one source."],
                 )
                 return
-    yield from _names(case, names, name)
+    yield from _names(case.model, names, name)
     if case.moe is not None and case.moe.is_moe and experts and experts != case.moe.num_experts:
         yield error(
             name,
@@ -202,113 +185,26 @@ def _shapes(case: Case, folder: str, files: list[str], name: str) -> Iterator[Fi
         yield ok(name, f"{len(files)} weight files hold the shapes of config.json")
 
 
-def _names(case: Case, names: list[str], name: str) -> Iterator[Finding]:
+def _names(model: ModelConfig, names: list[str], name: str) -> Iterator[Finding]:
     """Weights that the model does not have, and weights that it needs, for families whose names are known."""
-    if (odd := _unknown_weight(case, names)) is not None:
+    if (odd := unknown_weight(model, names)) is not None:
         yield error(
             name,
             "model-weight-name-unknown",
             f"The weights hold {odd}, which this model does not have",
             "The loader stops at a name that it can't place.",
-            {"model_type": case.model.model_type if case.model else None},
+            {"model_type": model.model_type},
             ["Use weights that were exported for this architecture."],
         )
-    elif names and (lost := _absent_weight(case, names)) is not None:
+    elif names and (lost := absent_weight(model, names)) is not None:
         yield warning(
             name,
             "model-weights-not-initialised",
             f"No weight file holds {lost}",
             "Some releases of vLLM stop then; others start with whatever stands in memory.",
-            {"model_type": case.model.model_type if case.model else None},
+            {"model_type": model.model_type},
             ["Download the weights again, or export them anew."],
         )
-
-
-_REGULAR = frozenset(
-    (
-        "llama",
-        "mistral",
-        "mixtral",
-        "qwen2",
-        "qwen2_moe",
-        "qwen3",
-        "qwen3_moe",
-        "gemma",
-        "gemma2",
-        "gemma3_text",
-        "olmo2",
-        "cohere",
-        "granite",
-        "smollm3",
-        "starcoder2",
-        "stablelm",
-        "seed_oss",
-    )
-)
-"""Families whose layers all have the same shapes under the usual names."""
-
-
-def _of_language_model(weight: str) -> bool:
-    bare = weight.removeprefix("model.").removeprefix("language_model.").removeprefix("model.")
-    return bare.startswith(("layers.", "embed_tokens"))
-
-
-_LAYER = re.compile(
-    r"(?:model\.)?layers\.\d+\.(?:"
-    r"(?:input_layernorm|post_attention_layernorm)\.weight"
-    r"|self_attn\.(?:[qkvo]_proj\.(?:weight|bias)|[qk]_norm\.weight|qkv_proj\.weight|rotary_emb\.inv_freq)"
-    r"|mlp\.(?:gate_proj|up_proj|down_proj|gate_up_proj)\.(?:weight|bias))"
-)
-
-
-_PLAIN = frozenset(("llama", "mistral", "qwen2", "qwen3"))
-"""Families whose layers hold exactly these weights."""
-
-
-def _unknown_weight(case: Case, names: Iterable[str]) -> str | None:
-    """The first weight of a layer that this family's model does not have."""
-    assert case.model is not None
-    if case.model.model_type not in _PLAIN or case.model.quantization:
-        return None
-    return next((name for name in names if ".layers." in f".{name}" and not _LAYER.fullmatch(name)), None)
-
-
-def _absent_weight(case: Case, names: Iterable[str]) -> str | None:
-    """The first weight of a layer that the model needs and no file holds."""
-    assert case.model is not None
-    held = {name.removeprefix("model.") for name in names}
-    if case.model.model_type not in _PLAIN or case.model.quantization or not case.model.layers:
-        return None
-    needed = ("input_layernorm", "post_attention_layernorm", "self_attn.o_proj", "mlp.down_proj")
-    whole = (f"layers.{layer}.{part}.weight" for layer in range(case.model.layers) for part in needed)
-    return next((name for name in whole if name not in held), None)
-
-
-def _promised(case: Case) -> dict[str, list[list[int]]]:
-    """Shapes of a few weights, by the end of their names."""
-    model, moe = case.model, case.moe
-    assert model is not None
-    if model.model_type not in _REGULAR:
-        return {}
-    hidden, width, vocabulary = model.hidden, model.intermediate, model.vocabulary
-    shapes: dict[str, list[list[int]]] = {}
-    if hidden and vocabulary:
-        shapes["embed_tokens.weight"] = [[vocabulary, hidden]]
-    if hidden and width and (moe is None or not moe.is_moe):
-        shapes["mlp.down_proj.weight"] = [[hidden, width]]
-        shapes["mlp.up_proj.weight"] = [[width, hidden]]
-    if hidden and model.heads and model.head_dim and not model.mla:
-        shapes["self_attn.o_proj.weight"] = [[hidden, model.heads * model.head_dim]]
-    return shapes
-
-
-def _expert_number(weight: str) -> int:
-    """The number of experts that a weight's name implies: its own number and one."""
-    parts = weight.split(".")
-    for position, part in enumerate(parts[:-1]):
-        if part == "experts" and parts[position + 1].isdigit():
-            return int(parts[position + 1]) + 1
-    return 0
 
 
 CHECKS = (
