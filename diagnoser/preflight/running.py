@@ -10,7 +10,8 @@ from diagnoser.preflight.arguments import Request, parse
 from diagnoser.preflight.case import Case, Pair, labelled
 from diagnoser.preflight.checks import is_part_of, subject_module, subject_names
 from diagnoser.preflight.checks.log import PROVEN
-from diagnoser.preflight.gathering import Gathered, ReadLog, gather
+from diagnoser.preflight.gathering import Gathered, gather
+from diagnoser.preflight.inputs import ReadLog
 from diagnoser.preflight.numbers import in_words
 
 ORDER = ("config", "model", "parallel", "moe", "quantization", "memory", "kv-transfer", "mooncake", "pair", "together")
