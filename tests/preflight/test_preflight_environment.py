@@ -6,8 +6,10 @@ import pytest
 from preflight_models import LLAMA_8B, case_of, findings_of, rules_of
 
 from diagnoser.preflight.deployment import Container
-from diagnoser.preflight.host import Gpu, Host, has_module, read_host
+from diagnoser.preflight.host import Host, read_host
 from diagnoser.preflight.numbers import GIB, MIB
+from diagnoser.preflight.nvidia import Gpu
+from diagnoser.preflight.packages import has_module
 
 HEALTHY = Host(
     shm_bytes=16 * GIB,

@@ -8,7 +8,8 @@ from preflight_models import LLAMA_8B, QWEN3_NEXT, case_of, findings_of, rules_o
 from diagnoser.preflight import run
 from diagnoser.preflight.arguments import Request
 from diagnoser.preflight.case import StoreFile
-from diagnoser.preflight.host import Gpu, Host
+from diagnoser.preflight.host import Host
+from diagnoser.preflight.nvidia import Gpu
 
 ROLE = "kv-transfer-role-invalid"
 CONNECTOR = "kv-transfer-connector-not-loadable"

@@ -7,11 +7,12 @@ import pytest
 from preflight_models import LLAMA_8B, QWEN3_30B, QWEN3_235B, case_of, findings_of, rules_of, with_fp8
 
 from diagnoser.preflight.estimate import REST_ERROR, TOKEN_ERROR, WEIGHT_ERROR, estimate
-from diagnoser.preflight.host import Gpu, Host
+from diagnoser.preflight.host import Host
 from diagnoser.preflight.launch import parse_arguments
 from diagnoser.preflight.model_config import ModelConfig
 from diagnoser.preflight.moe_config import moe_of
 from diagnoser.preflight.numbers import GIB, MIB
+from diagnoser.preflight.nvidia import Gpu
 
 LLAMA_70B_W8A8 = {
     **LLAMA_8B,

@@ -9,9 +9,9 @@ from typing import Any
 from diagnoser.model import Finding, Remedy
 from diagnoser.preflight.case import NO_HOST, Case
 from diagnoser.preflight.findings import error, ok, skipped, warning
-from diagnoser.preflight.host import has_module
 from diagnoser.preflight.known_names import ASCEND_CONNECTORS, CONNECTORS, NEWEST, REMOVED_CONNECTORS
 from diagnoser.preflight.numbers import in_words
+from diagnoser.preflight.packages import has_module
 from diagnoser.preflight.versions import at_least, release
 
 ROLES = ("kv_producer", "kv_consumer", "kv_both")
