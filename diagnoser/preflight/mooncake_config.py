@@ -16,7 +16,7 @@ from typing import Any
 from diagnoser.errors import InputError, PreflightError
 from diagnoser.preflight import mooncake_rules
 from diagnoser.preflight.addresses import P2P
-from diagnoser.preflight.mooncake_rules import Reader
+from diagnoser.preflight.mooncake_problem import Reader
 from diagnoser.preflight.numbers import whole
 from diagnoser.preflight.reading import read_json_object
 
@@ -42,7 +42,7 @@ class MooncakeConfig:
     """One side's Mooncake settings.
 
     `metadata_size` is for deployments whose own connector states one; neither vLLM nor Mooncake has such a setting,
-    and it is compared only where both sides give it. `reader` says whose rules apply (see `mooncake_rules`).
+    and it is compared only where both sides give it. `reader` says whose rules apply (see `mooncake_problem`).
     """
 
     hostname: str | None = None

@@ -9,7 +9,8 @@ from diagnoser.preflight.addresses import P2P, host_port, is_any, is_loopback, s
 from diagnoser.preflight.case import Case
 from diagnoser.preflight.checks.kv_transfer import extra_of, names_of
 from diagnoser.preflight.findings import error, ok, skipped, warning
-from diagnoser.preflight.mooncake_rules import Problem, Reader, all_problems
+from diagnoser.preflight.mooncake_problem import Problem, Reader
+from diagnoser.preflight.mooncake_rules import all_problems
 from diagnoser.preflight.numbers import whole
 
 _ASCEND = ("MooncakeConnectorV1", "MooncakeLayerwiseConnector", "MooncakeHybridConnector")
