@@ -140,6 +140,8 @@ class Envelope(NamedTuple):
     follows, or after the group `key` was once confirmed that way in the same source. A key of None needs none."""
     repeats: int = 0
     """With `confirm`: so many lines in a row with the same key confirm it too; 0: they do not."""
+    shown_by: str = ""
+    """With `confirm`: what must follow the prefix to confirm it, where a known format or a traceback is not enough."""
 
 
 LEVELS = {

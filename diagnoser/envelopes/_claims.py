@@ -68,11 +68,17 @@ class Claims:
         key = (envelope.name, name)
         if key in self._confirmed:
             return True
-        if not self.is_prefix(match.string[match.end() :]) and not self._comes_again(envelope, key):
+        if not self._is_shown(envelope, match) and not self._comes_again(envelope, key):
             return False
         if len(self._confirmed) < _CONFIRMED:
             self._confirmed.add(key)
         return True
+
+    def _is_shown(self, envelope: Envelope, match: re.Match[str]) -> bool:
+        """True when the text behind the prefix is one that confirms it."""
+        if envelope.shown_by:
+            return compiled(envelope.shown_by).match(match.string, match.end()) is not None
+        return self.is_prefix(match.string[match.end() :])
 
     def _comes_again(self, envelope: Envelope, key: tuple[str, str]) -> bool:
         """True when enough lines in a row have had the same prefix."""
