@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from diagnoser.envelopes._base import LAST, Envelope, Peeling
+from diagnoser.envelopes._base import LAST, Envelope, Peeling, zeroed
 from diagnoser.envelopes._discovery import compiled, envelopes_for
 from diagnoser.envelopes._unfold import HEADER
 from diagnoser.lazy import lazy
@@ -13,6 +13,8 @@ _SCAN = 400
 """Characters at the start of a text that are looked at for a needle."""
 _CONFIRMED = 4096
 """Different names (containers, pods) that are taken for prefixes of one source at most."""
+_RECORD_FORMAT = "vllm"
+"""A format whose pattern asks for no certain digits, so that its prefixes are told again without it."""
 _KNOWN_TEXT = (
     HEADER, '  File "', "  + Exception Group Traceback", "During handling of the above", "The above exception was",
     "usage: ", "vllm: error: ", "vllm serve: error: ",
@@ -26,6 +28,7 @@ class Claims:
     def __init__(self) -> None:
         self._confirmed: set[tuple[str, str]] = set()
         self._candidate: tuple[tuple[str, str], int] = (("", ""), 0)
+        self._records: set[bytes] = set()
 
     def claim(self, peeling: Peeling) -> Envelope | None:
         """Take one envelope off and return it; None when none fits."""
@@ -50,6 +53,10 @@ class Claims:
 
     def is_claimed(self, text: str) -> bool:
         """True when an envelope fits that needs no confirming."""
+        cut = text.find("] ", 0, _SCAN) + 2
+        head = zeroed(text[:cut])
+        if head in self._records:
+            return True
         for envelope in envelopes_for(text[:1]) if text else ():
             if envelope.confirm or envelope.order == LAST:
                 continue
@@ -57,6 +64,8 @@ class Claims:
                 continue
             match = compiled(envelope.pattern).match(text)
             if match is not None and envelope.peel(match, Peeling(text)) is not False:
+                if envelope.name == _RECORD_FORMAT and match.end() == cut and len(self._records) < _CONFIRMED:
+                    self._records.add(head)
                 return True
         return False
 

@@ -6,6 +6,7 @@ parsing it.
 
 from typing import NamedTuple
 
+from diagnoser.envelopes._base import zeroed
 from diagnoser.lazy import lazy
 from diagnoser.model import LogRecord, Process
 
@@ -13,11 +14,15 @@ _REMEMBERED = 4096
 """Prefixes that are remembered at most; then all are forgotten."""
 _REACH = 400
 """Characters in which a remembered prefix must end."""
-_RECORD_FORMATS = ("vllm", "sglang")
-"""Formats whose prefix ends in `] ` and comes back: glog's holds microseconds and never does."""
-_TIMED = "vllm"
-"""A format whose prefix means the same at any time: process and level stand before it, the site behind it."""
-_TIME = lazy(r"(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?")
+_TIMED = {
+    "vllm": lazy(r"((?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?)"),
+    "sglang": lazy(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?)"),
+    "glog": lazy(r"(?<=[DIWEF])((?:\d{4})?\d{4} \d\d:\d\d:\d{2,10}(?:\.\d{1,9})?) +\d{1,20}(?= )"),
+}
+"""Formats whose prefix ends in `] ` and means the same at any time, with what may differ: glog's thread id too."""
+_UNTIMED = "nccl"
+"""A format whose prefix ends in `] ` and has no time; the level is a word of the text behind it."""
+_CALM_TEXT = "NCCL INFO "
 _PADDED = "uvicorn"
 """A format whose level is padded with blanks to a fixed width, and whose text holds no further prefix."""
 _NOT_INDENTED_TEXT = frozenset('|+>[^`<"&0123456789{(')
@@ -43,6 +48,14 @@ class Meaning(NamedTuple):
     """Blanks after the remembered text that belong to the prefix."""
 
 
+class _Layout(NamedTuple):
+    """Where the time stands in prefixes that are equal but for their digits; `end` is that of all that may differ."""
+
+    start: int
+    time_end: int
+    end: int
+
+
 class Memory:
     """The prefixes of one source."""
 
@@ -50,14 +63,17 @@ class Memory:
         """`plain` is the writer of a line without any prefix."""
         self._plain = plain
         self._records: dict[str, Meaning | None] = {}
+        self._layouts: dict[bytes, _Layout] = {}
+        """By the prefix with zeros for digits."""
         self._timed: dict[tuple[str, str], Meaning] = {}
-        """By what stands before and behind the time."""
+        """By what stands before and behind that which may differ."""
         self._writers: dict[str, Meaning] = {}
 
     def forget(self, plain: Process) -> None:
         """Start anew with another writer of plain lines."""
         self._plain = plain
         self._records.clear()
+        self._layouts.clear()
         self._timed.clear()
         self._writers.clear()
 
@@ -71,13 +87,15 @@ class Memory:
                 cut = text.find("] ", cut, _REACH) + 2
                 head = text[:cut]
                 known = self._records.get(head)
-            if known is None and self._timed:
+            if known is None and self._layouts:
                 known = self._at_another_time(head)
             if known is not None:
                 body = text[cut:]
                 if head in body or not is_clean(body):  # several records on one line, see `split_collapsed`
                     return None
                 process, time, level, site, name, outer, _ = known
+                if name == _UNTIMED and not body.startswith(_CALM_TEXT):
+                    return None
                 return _new(LogRecord, (body, source, number, process, time, level, site, name, 1, True, outer))
         blanks = text.find("  ", 0, _REACH)
         if blanks < 0:
@@ -100,16 +118,19 @@ class Memory:
 
     def _at_another_time(self, head: str) -> Meaning | None:
         """What a prefix means that came before, but with another time in it; noted for the lines that follow."""
-        time = _TIME.search(head)
-        if time is None:
+        layout = self._layouts.get(zeroed(head))
+        if layout is None:
             return None
-        known = self._timed.get((head[: time.start()], head[time.end() :]))
+        start, time_end, end = layout
+        known = self._timed.get((head[:start], head[end:]))
         if known is None:
             return None
         process, _, level, site, name, outer, blank = known
-        if len(self._records) > _REMEMBERED:
-            self._records.clear()
-        found = self._records[head] = _new(Meaning, (process, time.group(), level, site, name, outer, blank))
+        found = _new(Meaning, (process, head[start:time_end], level, site, name, outer, blank))
+        if end == time_end:
+            if len(self._records) > _REMEMBERED:
+                self._records.clear()
+            self._records[head] = found
         return found
 
     def remember(self, text: str, record: LogRecord) -> bool:
@@ -120,6 +141,8 @@ class Memory:
         head = text[: len(text) - len(body)]
         if record.site is not None or record.time is not None:
             return self._remember_record(head, text, record)
+        if record.format == _UNTIMED:
+            return self._remember_untimed(head, record)
         blanks = text.find("  ", 0, _REACH)
         blank = len(head) - blanks
         if blanks <= 0 or not record.prefixed or len(head) > _REACH:
@@ -134,7 +157,10 @@ class Memory:
         return True
 
     def _remember_record(self, head: str, text: str, record: LogRecord) -> bool:
-        if not head.endswith("] ") or record.format not in _RECORD_FORMATS or len(head) > _REACH:
+        if not head.endswith("] ") or len(head) > _REACH:
+            return False
+        pattern = _TIMED.get(record.format)
+        if pattern is None:
             return False
         if len(self._records) > _REMEMBERED:
             self._records.clear()
@@ -144,14 +170,27 @@ class Memory:
             if head.find("] ", first) + 2 != len(head) or self._records.get(head[:first]) is not None:
                 return False
             self._records[head[:first]] = None
-        meaning = self._records[head] = Meaning(
-            record.process, record.time, record.level, record.site, record.format, record.outer
-        )
-        time = _TIME.search(head) if record.format == _TIMED else None
-        if time is not None and time.group() == record.time:
+        meaning = Meaning(record.process, record.time, record.level, record.site, record.format, record.outer)
+        time = pattern.search(head)
+        if time is None and record.format == "glog":  # in brackets, where it may also be a custom prefix of vLLM
+            return False
+        if time is not None and time.group(1) == record.time:
             if len(self._timed) > _REMEMBERED:
+                self._layouts.clear()
                 self._timed.clear()
+            self._layouts[zeroed(head)] = _Layout(time.start(), time.end(1), time.end())
             self._timed[head[: time.start()], head[time.end() :]] = meaning
+            if time.end() != time.end(1):  # it never comes again as it is
+                return True
+        self._records[head] = meaning
+        return True
+
+    def _remember_untimed(self, head: str, record: LogRecord) -> bool:
+        if not head.endswith("] ") or not record.body.startswith(_CALM_TEXT) or head.find("] ") + 2 != len(head):
+            return False
+        if len(self._records) > _REMEMBERED:
+            self._records.clear()
+        self._records[head] = Meaning(record.process, None, record.level, None, record.format, record.outer)
         return True
 
 
@@ -163,12 +202,10 @@ def is_clean(text: str) -> bool:
         and "\r" not in text
         and "&" not in text
         and "Traceback" not in text
-        and "\\n" not in text
-        and "[0m" not in text
-        and "[39m" not in text
-        and "[repeated " not in text
-        and ".**" not in text
-        and '": "' not in text
-        and not text.endswith((", in init", "**", "^M"))
+        and ("\\" not in text or "\\n" not in text)  # one character is found sooner than two
+        and ("[" not in text or not ("[0m" in text or "[39m" in text or "[repeated " in text))
+        and ("*" not in text or not (".**" in text or text.endswith("**")))
+        and ('"' not in text or '": "' not in text)
+        and not text.endswith((", in init", "^M"))
         and not text.lstrip(" \t").startswith(_QUOTED_HEADS)
     )

@@ -20,6 +20,12 @@ PREFIXES = (
     "2025-03-14T10:20:{second:02}.123456789Z stderr F (Worker_TP1 pid=44) ERROR {time} [a.py:7] ",
     "worker-1  | (EngineCore pid=9) ERROR {time} [a.py:7] ",
     "E20250314 10:20:{second:02}.123456  4242 transfer_engine.cpp:99] ",
+    "I0314 10:20:{second:02}.{second:03}456 42{second:02} transfer_engine.cpp:99] ",
+    "[W314 10:20:{second:02}.780113206 utils.cpp:68] ",
+    "(Worker_TP1 pid=44) W0314 10:20:{second:02}.1 7 torch/distributed/elastic/agent.py:9] ",
+    "node-a:77:78 [0] ",
+    "node-a:77:78 [0] NCCL INFO ",
+    "node-a:77:78 [0] NCCL WARN ",
     "[2025-03-14 10:20:{second:02} TP0] ",
     "(APIServer pid=1) INFO:     ",
     "(APIServer pid=1) ERROR:    ",
@@ -47,6 +53,8 @@ BODIES = (
     "ERROR 03-14 10:20:07 [core.py:700] joined",
     "wait (EngineCore_DP0 pid=43) ERROR 03-14 10:20:07 [core.py:700] collapsed",
     "",
+    "NCCL INFO Channel 00/24 : 0[0] -> 1[1] via P2P/CUMEM",
+    "NCCL WARN Cuda failure 'out of memory'",
     "(RayWorkerWrapper pid=7) [repeated 3x across cluster]",
 )
 
@@ -75,7 +83,7 @@ def test_lines_are_read_as_without_memory(texts: list[str]) -> None:
         assert peeled(texts) == remembered
 
 
-@pytest.mark.parametrize("prefix", [*PREFIXES[:5], *PREFIXES[6:8], "(APIServer pid=1) INFO:     "])
+@pytest.mark.parametrize("prefix", [*PREFIXES[:5], *PREFIXES[6:10], PREFIXES[11], PREFIXES[13], PREFIXES[15], "(APIServer pid=1) INFO:     "])
 @pytest.mark.parametrize("time", TIMES)
 def test_a_prefix_is_recalled_at_another_time(prefix: str, time: str) -> None:
     first, later = (
