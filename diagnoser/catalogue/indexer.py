@@ -11,6 +11,7 @@ from diagnoser.caching import MARSHAL_VERSION
 from diagnoser.catalogue import patterns
 from diagnoser.catalogue.drawers import Candidate, filed, pack
 from diagnoser.catalogue.index import GRAM, Head, Index, Place, Test, places
+from diagnoser.catalogue.literals import demands, required
 from diagnoser.catalogue.loader import Loaded
 from diagnoser.catalogue.quickness import QUICK, quick_length
 from diagnoser.catalogue.rule import PATTERN_KEYS, SUBJECT_KEYS
@@ -81,7 +82,7 @@ def _test(condition: Condition) -> Test:
     """A condition with what can be worked out beforehand."""
     names = patterns.alternatives(condition.exception) if condition.exception else None
     given = [getattr(condition, key) for key in PATTERN_KEYS if getattr(condition, key)]
-    literal = sum(min(map(len, patterns.required(pattern)), default=0) for pattern in given)
+    literal = sum(min(map(len, required(pattern)), default=0) for pattern in given)
     return Test(
         condition.confidence,
         names,
@@ -107,7 +108,7 @@ def _pattern(pattern: str | None) -> Pattern | None:
 def _searched(pattern: str) -> Pattern:
     """A pattern that takes an engine; one that may take long with what tells that it need not run."""
     limit = quick_length(pattern)
-    return (ENGINE, pattern, limit) if limit >= QUICK else (ENGINE, pattern, limit, *patterns.demands(pattern))
+    return (ENGINE, pattern, limit) if limit >= QUICK else (ENGINE, pattern, limit, *demands(pattern))
 
 
 def _candidates(number: int, conditions: Sequence[Condition]) -> Iterator[tuple[Candidate, tuple[str, ...] | None]]:
@@ -117,13 +118,13 @@ def _candidates(number: int, conditions: Sequence[Condition]) -> Iterator[tuple[
             continue
         exception = condition.exception
         names = patterns.alternatives(exception) if exception else None
-        needles = [patterns.required(pattern) if pattern else () for pattern in (condition.message, condition.code)]
+        needles = [required(pattern) if pattern else () for pattern in (condition.message, condition.code)]
         frame = max(
-            (patterns.required(pattern) for pattern in (condition.frame, condition.any_frame) if pattern),
+            (required(pattern) for pattern in (condition.frame, condition.any_frame) if pattern),
             key=lambda clause: min(map(len, clause), default=0),
             default=(),
         )
-        by_type = patterns.required(exception) if exception and names is None else ()
+        by_type = required(exception) if exception and names is None else ()
         short = tuple(dict.fromkeys(name.rsplit(".", 1)[-1] for name in names)) if names is not None else None
         yield Candidate(number, index, needles[0], needles[1], frame, by_type), short
 
@@ -140,7 +141,7 @@ def _log_patterns(
             for pattern, place in ((condition.log, index), (condition.negate and condition.negate.log, -1 - index)):
                 if not pattern:
                     continue
-                literals = patterns.required(pattern)
+                literals = required(pattern)
                 for literal in literals:
                     owners.setdefault(literal, []).append(len(entries))
                 if not literals:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from diagnoser.catalogue import patterns
 from diagnoser.catalogue.backtracking import ATTACK_LENGTH, danger
+from diagnoser.catalogue.literals import required, surest_literal
 from diagnoser.catalogue.loader import key_lines
 from diagnoser.catalogue.rule import PATTERN_KEYS
 from diagnoser.catalogue.search import LONGEST_TEXT
@@ -59,8 +60,8 @@ def _general(rule: Rule) -> Iterator[Note]:
     for key, condition in _conditions(rule):
         names = patterns.alternatives(condition.exception) if condition.exception else None
         others = [pattern for name, pattern in _patterns(condition) if name != "exception"]
-        literal = max(map(patterns.surest_literal, others), default=0)
-        typed = condition.exception and (names or patterns.required(condition.exception))
+        literal = max(map(surest_literal, others), default=0)
+        typed = condition.exception and (names or required(condition.exception))
         if not typed and literal < SHORTEST_LITERAL:
             yield key, f"too general: names neither an exception type nor a literal of {SHORTEST_LITERAL} characters"
         elif typed and names and _EVERYWHERE.issuperset(names) and not _says_more(condition):

@@ -21,7 +21,7 @@ MAGIC = b"DGNR"
 MOST_FILES = 16
 """Cache files that are kept; the oldest go first."""
 
-_BUILDERS = ("indexer", "patterns", "quickness", "trees", "rule", "loader")
+_BUILDERS = ("indexer", "patterns", "literals", "quickness", "trees", "rule", "loader")
 """What makes the compact form: in a checkout these change without a new version."""
 _HEADER = 4 + 4 * 4  # magic, lengths of key, index and parts, checksum of key and index
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from diagnoser.model import Diagnosis, Failure, Finding, Incident, Report
+from diagnoser.model import Diagnosis, Failure, Incident, Report
 from diagnoser.render import RenderOptions
 from diagnoser.render._about import (
     coverage_words,
@@ -20,7 +20,7 @@ from diagnoser.render._about import (
 )
 from diagnoser.render._frames import fold_frames
 from diagnoser.render._page import Page
-from diagnoser.render._plain import columns, cut_end, one_line, wrap
+from diagnoser.render._plain import columns, cut_end, one_line
 from diagnoser.render._prepare import prepared
 from diagnoser.render._words import (
     CONFIDENCE,
@@ -52,7 +52,9 @@ def render(report: Report, options: RenderOptions) -> str:
     if options.verbosity < 0:
         return "".join(line + "\n" for line in _quiet(report))
     if report.findings:
-        _findings(page, report.findings)
+        from diagnoser.render._findings import show_findings
+
+        show_findings(page, report.findings)
     elif not report.incidents:
         _nothing(page, report)
     shown = len(report.incidents) if page.verbose else FULL_INCIDENTS
@@ -270,28 +272,6 @@ def _identity(page: Page, incident: Incident, diagnosis: Diagnosis | None) -> No
         for reference in diagnosis.references:
             page.prose(f"See: {reference.title} {reference.url}", hanging="  ", meaning="aside")
     page.prose(f"Fingerprint: {incident.fingerprint}", hanging="  ", meaning="aside")
-
-
-def _findings(page: Page, findings: tuple[Finding, ...]) -> None:
-    """Results of checks, those that need attention first."""
-    margin = " " * 9
-    for finding in finding_order(findings):
-        missing = f" (not checked; missing: {one_line(finding.missing)})" if finding.missing else ""
-        text = f"{one_line(finding.title)}{missing} [{one_line(finding.check)}]"
-        first, *rest = wrap(text, page.prose_width, margin)
-        page.lines.append(f"{page.style.status(finding.status, f'{finding.status:<7}')}  {first.lstrip(' ')}")
-        page.lines.extend(rest)
-        if finding.status in ("ok", "skipped") and not page.verbose:
-            continue
-        if finding.message.strip():
-            page.prose(finding.message.strip(), margin)
-        if finding.inputs:
-            read = ", ".join(f"{one_line(name)}={one_line(value)}" for name, value in finding.inputs)
-            page.prose(f"Read: {cut_end(read, 2_000)}", margin, margin + "  ", "aside")
-        page.steps(finding.suggestions, margin)
-        if finding.rule:
-            page.prose(f"diagnose explain {one_line(finding.rule)}", margin, meaning="aside")
-    page.section(finding_counts(findings))
 
 
 def _about(page: Page, report: Report) -> None:

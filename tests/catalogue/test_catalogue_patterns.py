@@ -11,18 +11,8 @@ from hypothesis import strategies as st
 
 from diagnoser.catalogue import Catalogue
 from diagnoser.catalogue.index import GRAM
-from diagnoser.catalogue.patterns import (
-    MOST_ALTERNATIVES,
-    SHORTEST_LITERAL,
-    alternatives,
-    certain_groups,
-    demands,
-    group_names,
-    plain,
-    required,
-    surest_literal,
-    trouble,
-)
+from diagnoser.catalogue.literals import MOST_ALTERNATIVES, SHORTEST_LITERAL, demands, required, surest_literal
+from diagnoser.catalogue.patterns import alternatives, certain_groups, group_names, plain, trouble
 from diagnoser.catalogue.search import Searcher, normalize
 
 
