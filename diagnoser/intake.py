@@ -48,18 +48,30 @@ class Counted(Protocol):
         """Bytes that were no text."""
 
 
+class _Place:
+    """What is kept of one source while it is read."""
+
+    __slots__ = ("before", "hosts", "peeler", "process", "time")
+
+    def __init__(self) -> None:
+        self.peeler: Peeler | None = None
+        """None once the source has ended: of thousands of files only little is kept."""
+        self.time: str | None = None
+        """The last time that it printed."""
+        self.before: str | None = None
+        """The same before its newest line, which completes what stands above it."""
+        self.hosts: set[str] = set()
+        """Hosts that it says it is from."""
+        self.process: Process | None = None
+        """The writer of its newest line."""
+
+
 class Intake:
     """Feed lines, take blocks. `aside` gets the records that `accepts` refuses."""
 
     def __init__(self, accepts: Accepts | None = None, aside: Callable[[LogRecord], None] | None = None) -> None:
         self.order = 0
         """Reading order of the last record."""
-        self.time: dict[str, str] = {}
-        """The last time that each source printed."""
-        self.before: dict[str, str] = {}
-        """The same before its newest line, which completes what stands above it."""
-        self.hosts: dict[str, set[str]] = {}
-        """Hosts that each source says it is from."""
         self._accepts = accepts
         self._aside = aside
         self._streams = Streams()
@@ -67,30 +79,33 @@ class Intake:
         """Open streams, the longest silent first (a plain dict would look for its first key among the deleted)."""
         self._latest: dict[StreamKey, int] = {}
         self._last: StreamKey | None = None
-        self._peelers: dict[str, Peeler] = {}
+        self._places: dict[str, _Place] = {}
         self._formats: dict[str, Counter[str]] = {}
         self._own = OwnReports()
         self._cut_short = 0
 
     def feed(self, raw: RawLine, process: Process | None = None) -> list[Block]:
         """Takes the next line of a source; `process` is what the source's path tells about the writer."""
-        peeler = self._peelers.get(raw.source)
-        if peeler is None:
-            peeler = self._peelers[raw.source] = Peeler(process) if process is not None else Peeler()
-            peeler.formats = self._formats.setdefault(raw.source, peeler.formats)
+        place = self._places.get(raw[1])
+        if place is None or place.peeler is None:
+            place = self._open(raw[1], process)
         done: list[Block] = []
-        for record in peeler.feed(raw):
-            for kept in self._own.feed(record):
-                self._record(kept, done)
+        for record in place.peeler.feed(raw):  # type: ignore[union-attr]  # opened above
+            if record[5] is not None or record[6] is not None:  # its level or its site: no part of a report
+                self._record(record, place, done)
+            else:
+                for kept in self._own.feed(record):
+                    self._record(kept, place, done)
         return done
 
     def end_source(self, name: str) -> list[Block]:
         """Says that a source has ended: gives what was held back of it."""
         done: list[Block] = []
-        peeler = self._peelers.pop(name, None)  # of thousands of files only the formats are kept
-        if peeler is not None:
+        place = self._places.get(name)
+        if place is not None and place.peeler is not None:
+            peeler, place.peeler = place.peeler, None
             for record in (*peeler.close(), *self._own.close(name)):
-                self._record(record, done)
+                self._record(record, place, done)
         for key in [key for key in self._assemblers if key.source == name]:
             done += self._close(key)
         return done
@@ -104,7 +119,7 @@ class Intake:
         done: list[Block] = []
         for source in self._own.waiting:
             for record in self._own.close(source):
-                self._record(record, done)
+                self._record(record, self._places[source], done)
         yield from done
         for key in list(self._assemblers):
             if quiet is not None:
@@ -124,16 +139,33 @@ class Intake:
         """Names of the line formats met in each source."""
         return {name: tuple(sorted(found)) for name, found in self._formats.items()}
 
-    def _record(self, record: LogRecord, done: list[Block]) -> None:
+    @property
+    def hosts(self) -> dict[str, set[str]]:
+        """Hosts that each source says it is from."""
+        return {name: place.hosts for name, place in self._places.items() if place.hosts}
+
+    def time_before(self, source: str) -> str:
+        """The last time that a source printed above its newest line; of its first line, that line's own."""
+        place = self._places.get(source)
+        return "" if place is None else place.before or place.time or ""
+
+    def _open(self, name: str, process: Process | None) -> _Place:
+        place = self._places.setdefault(name, _Place())
+        peeler = place.peeler = Peeler(process) if process is not None else Peeler()
+        peeler.formats = self._formats.setdefault(name, peeler.formats)
+        return place
+
+    def _record(self, record: LogRecord, place: _Place, done: list[Block]) -> None:
         self.order += 1
-        if record.source in self.time:
-            self.before[record.source] = self.time[record.source]
+        place.before = place.time
         if record.time is not None:
-            self.time[record.source] = record.time
-        for host in (record.process.host, record.process.pod, own_host(record.body)):
-            if host is not None:
-                self.hosts.setdefault(record.source, set()).add(host)
-        if self._accepts is not None and not self._accepts(record, self.time.get(record.source)):
+            place.time = record.time
+        if record.process is not place.process:
+            process = place.process = record.process
+            place.hosts.update(name for name in (process.host, process.pod) if name is not None)
+        if (host := own_host(record.body)) is not None:
+            place.hosts.add(host)
+        if self._accepts is not None and not self._accepts(record, place.time):
             if self._aside is not None:
                 self._aside(record)
             return

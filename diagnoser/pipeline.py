@@ -206,11 +206,7 @@ class Pipeline:
                 return
             self._ready_run = run
         self._moments.append(moment)
-        self._times[moment.order] = self._before(moment.source)
-
-    def _before(self, source: str) -> str:
-        """The last time that the source printed above its newest line."""
-        return self._intake.before.get(source) or self._intake.time.get(source, "")
+        self._times[moment.order] = self._intake.time_before(moment.source)
 
     def _run_of(self, order: int) -> int:
         """How often the deployment had started by then; a block may be complete only after the next start."""
@@ -290,7 +286,7 @@ class Pipeline:
         elif len(self._failures) < (MAX_FAILURES if failure.kind != "message" or marks else MAX_MESSAGES):
             self._failures[key], self._marks[key], self._counts[key] = failure, marks, failure.count
             self._scattered.keep(key, block.records)
-            self._times[failure.order] = self._before(failure.source)
+            self._times[failure.order] = self._intake.time_before(failure.source)
         else:
             self._dropped += 1
             return None

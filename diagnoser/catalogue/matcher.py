@@ -193,7 +193,8 @@ def _refused(rule: str, index: int, test: Test, subject: Subject | None, context
     """Whether any key of a `not` holds."""
     search = context.searcher.search
     if subject is not None:
-        quoted = context.failure.quoted
+        # A quotation that lost its type may be of any: that excludes nothing.
+        quoted = context.failure.quoted and subject.type is not None
         if test.exception is not None and type_holds(test, subject.type, context.searcher, quoted=quoted):
             return True
         raising = Subject(None, None, "", subject.frames[-1:], 0, 0)
