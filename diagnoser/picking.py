@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from diagnoser.lifecycle import Moment
 from diagnoser.model import CONFIDENCES, Process
-from diagnoser.roles import Played, depth
+from diagnoser.roles import DEPTHS, Played, depth
 from diagnoser.servers import Servers
 
 _QUOTED = "The process that failed is not in this log; its error is known from the text that another process quoted."
@@ -25,7 +25,7 @@ def pick_root(cases: list[Played], moments: list[Moment], servers: Servers) -> P
     """The root, why, and whether it is only the nearest thing to one."""
     candidates = [item for item in cases if item.part == "candidate" and item.loud and not item.failure.quoted]
     candidates = [item for item in candidates if item.failure.kind != "message" or item.causes or item.roles]
-    candidates = _latest_stretch(candidates, cases, moments)
+    candidates = _not_torn(_latest_stretch(candidates, cases, moments), cases)
     if candidates:
         candidates, why = servers.first(candidates, cases)
         picked = _pick(candidates, cases)
@@ -40,15 +40,44 @@ def pick_root(cases: list[Played], moments: list[Moment], servers: Servers) -> P
         best = min(handled, key=lambda item: (-depth(item.failure), item.failure.order))
         return Picked(best, ["Nothing louder explains the end of the run; this warning does."])
     fallback = [item for item in cases if item.causes and item.part in ("wrapper", "symptom")]
-    if fallback:
+    told = min((item.failure.order for item in cases if item.innermost and item.terminal), default=None)
+    if fallback and (told is None or any(item.failure.order <= told for item in fallback)):
         best = min(
             fallback,
             key=lambda item: (CONFIDENCES.index(item.causes[0].confidence), -depth(item.failure), item.failure.order),
         )
         return Picked(best, ["No original exception is in this log; this is the earliest report of the death itself."])
-    nearest = min(cases, key=lambda item: (item.part == "candidate", -depth(item.failure), item.failure.order))
+    nearest = min(cases, key=lambda item: (item.part == "candidate", -_nearness(item), item.failure.order))
     reason = "Only reports of another process's failure are in this log; the original failure is not."
     return Picked(nearest, [reason], incomplete=nearest.part != "candidate")
+
+
+def _not_torn(candidates: list[Played], cases: list[Played]) -> list[Played]:
+    """Drops tracebacks that break off, where nothing else is left and a process at least as deep had told all before.
+
+    A process prints the same traceback by its logger and once more as it ends; a paste often stops within the second.
+    """
+    if not all(_broken_off(item) for item in candidates):
+        return candidates
+    told = [item for item in cases if item.part in ("wrapper", "symptom") and item.terminal and item.failure.exceptions]
+    return [
+        item
+        for item in candidates
+        if not any(
+            (whole.innermost or whole.failure.order < item.failure.order)
+            and depth(whole.failure) >= depth(item.failure)
+            for whole in told
+        )
+    ]
+
+
+def _nearness(item: Played) -> float:
+    """How near to the failure a report of it is: the line of nobody that tells of a dead child is the launcher's."""
+    if item.innermost and item.failure.exceptions:
+        return DEPTHS["Worker"]
+    if item.part == "wrapper" and item.failure.kind == "message" and item.failure.speaker.role is None:
+        return DEPTHS["launcher"]
+    return depth(item.failure)
 
 
 def _latest_stretch(candidates: list[Played], cases: list[Played], moments: list[Moment]) -> list[Played]:

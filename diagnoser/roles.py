@@ -48,6 +48,8 @@ class Played(NamedTuple):
     """False for what was logged as a warning or below: the program went on."""
     soft: bool = False
     """True for a wrapper that stands for itself because a cause rule explains it; real native evidence outweighs it."""
+    innermost: bool = False
+    """True for a wrapper whose true error no other process's exception can be: only a native line would tell more."""
 
     @property
     def failure(self) -> Failure:
@@ -84,6 +86,7 @@ def play(case: Case, rules: Mapping[str, Rule]) -> Played:
         _terminal(failure, part, deciding, rules, loud=loud, fatal=fatal),
         loud,
         soft,
+        part == "wrapper" and _native_line(deciding, rules),
     )
 
 
@@ -140,7 +143,7 @@ def _says_itself(matches: tuple[Match, ...], rules: Mapping[str, Rule]) -> bool:
 
 def _native_line(matches: tuple[Match, ...], rules: Mapping[str, Rule]) -> bool:
     """True for a wrapper whose true error is an un-prefixed line; that line may be missing while the text is clear."""
-    rule = rules.get(matches[0].rule)
+    rule = rules.get(matches[0].rule) if matches else None
     return rule is not None and rule.points_to == "native-line"
 
 

@@ -13,6 +13,9 @@ from diagnoser.catalogue.search import Hit, Pattern, Searcher, expression
 from diagnoser.catalogue.subjects import Context, LogHit, RecordHit, Subject
 from diagnoser.model import CONFIDENCES, Confidence, Evidence, Facts, Frame, Match, Process
 
+_ANY_TEXT = "?"
+"""A pattern that finds itself in this asks for no words at all."""
+
 
 class Held(NamedTuple):
     """A condition that holds."""
@@ -52,10 +55,10 @@ def holds(head: Head, index: int, test: Test, subject: Subject | None, context: 
 def type_holds(test: Test, printed: str | None, searcher: Searcher, *, quoted: bool = False) -> bool:
     """Whether an exception's name is the one asked for; the module is optional, and a quoted name often lost it.
 
-    Most wrappers quote the message alone; then the type is taken as given.
+    Most wrappers quote the message alone; then the type is taken as given, unless the rule knows nothing but the type.
     """
     if not printed:
-        return quoted and test.message is not None
+        return quoted and test.message is not None and searcher.search(test.message, _ANY_TEXT) is None
     names = [printed]
     while "." in names[-1]:
         names.append(names[-1].split(".", 1)[1])

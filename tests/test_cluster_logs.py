@@ -1,0 +1,123 @@
+"""Kinds of logs that deployments of several processes leave, each told from what it is most easily taken for."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from whole_logs import report_of
+
+
+def told(log: str):
+    """The verdict, the root's type and message, and the rule of a log."""
+    report = report_of(textwrap.dedent(log).lstrip("\n"))
+    if not report.incidents:
+        return (report.verdict,)
+    incident = report.incidents[0]
+    root = incident.root
+    rule = incident.diagnoses[0].rule if incident.diagnoses else None
+    return report.verdict, root.type, root.message.split("\n")[0], rule
+
+
+PEER_LOST = "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [192.0.2.14]:39075"
+
+
+def test_a_quoted_consequence_of_another_host_s_death_is_not_the_cause():
+    log = f"""
+        (EngineCore_1 pid=411) ERROR 03-14 10:20:30 [core.py:588] EngineCore encountered a fatal error.
+        (EngineCore_1 pid=411) ERROR 03-14 10:20:30 [core.py:588] Traceback (most recent call last):
+        (EngineCore_1 pid=411) ERROR 03-14 10:20:30 [core.py:588]   File "/opt/venv/lib/python3.12/site-packages/vllm/v1/executor/multiproc_executor.py", line 202, in get_response
+        (EngineCore_1 pid=411) ERROR 03-14 10:20:30 [core.py:588]     raise RuntimeError(
+        (EngineCore_1 pid=411) ERROR 03-14 10:20:30 [core.py:588] RuntimeError: Worker failed with error '{PEER_LOST}', please check the stack trace above for the root cause
+    """
+    report = report_of(textwrap.dedent(log).lstrip("\n"))
+
+    assert report.verdict == "incomplete"
+    assert any("192.0.2.14" in step for step in report.incidents[0].fetch)
+
+
+def test_a_quoted_text_that_a_rule_on_any_text_would_take_keeps_its_own_rule():
+    log = """
+        (EngineCore_0 pid=411) ERROR 03-14 10:20:30 [core.py:588] EngineCore encountered a fatal error.
+        (EngineCore_0 pid=411) ERROR 03-14 10:20:30 [core.py:588] Traceback (most recent call last):
+        (EngineCore_0 pid=411) ERROR 03-14 10:20:30 [core.py:588]   File "/opt/venv/lib/python3.12/site-packages/vllm/v1/executor/multiproc_executor.py", line 202, in get_response
+        (EngineCore_0 pid=411) ERROR 03-14 10:20:30 [core.py:588]     raise RuntimeError(
+        (EngineCore_0 pid=411) ERROR 03-14 10:20:30 [core.py:588] RuntimeError: Worker failed with error 'the acme table is empty', please check the stack trace above for the root cause
+    """
+    assert told(log) == ("unknown", None, "the acme table is empty", None)
+
+
+def test_a_traceback_that_breaks_off_after_a_whole_wrapper_is_its_second_print():
+    log = """
+        RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)
+        2025-03-14T10:20:30.833Z ERROR core.run_engine_core: EngineCore failed to start.
+        Traceback (most recent call last):
+          File "/opt/venv/lib/python3.12/site-packages/vllm/v1/engine/core.py", line 491, in run_engine_core
+            engine_core = EngineCoreProc(*args, **kwargs)
+          File "/opt/venv/lib/python3.12/site-packages/vllm/v1/executor/multiproc_executor.py", line 422, in wait_for_ready
+            raise e from None
+        Exception: WorkerProc initialization failed due to an exception in a background process. See stack trace for root cause.
+        Process EngineCore_0:
+        Traceback (most recent call last):
+          File "/usr/lib/python3.12/multiprocessing/process.py", line 314, in _bootstrap
+            self.run()
+    """
+    verdict, kind, message, rule = told(log)
+
+    assert (verdict, kind, rule) == ("incomplete", "RuntimeError", None)
+    assert message.startswith("NCCL error: unhandled system error")
+
+
+def test_a_torn_traceback_of_a_deeper_process_stays_the_root():
+    log = """
+        (EngineCore_0 pid=411) ERROR 03-14 10:20:30 [core.py:588] EngineCore failed to start.
+        (EngineCore_0 pid=411) ERROR 03-14 10:20:30 [core.py:588] Traceback (most recent call last):
+        (EngineCore_0 pid=411) ERROR 03-14 10:20:30 [core.py:588]   File "/opt/venv/lib/python3.12/site-packages/vllm/v1/executor/multiproc_executor.py", line 422, in wait_for_ready
+        (EngineCore_0 pid=411) ERROR 03-14 10:20:30 [core.py:588]     raise e from None
+        (EngineCore_0 pid=411) ERROR 03-14 10:20:30 [core.py:588] Exception: WorkerProc initialization failed due to an exception in a background process. See stack trace for root cause.
+        (Worker_TP1 pid=422) ERROR 03-14 10:20:31 [multiproc_executor.py:870] WorkerProc failed to start.
+        (Worker_TP1 pid=422) ERROR 03-14 10:20:31 [multiproc_executor.py:870] Traceback (most recent call last):
+        (Worker_TP1 pid=422) ERROR 03-14 10:20:31 [multiproc_executor.py:870]   File "/opt/venv/lib/python3.12/site-packages/acme/plugin.py", line 7, in load
+        (Worker_TP1 pid=422) ERROR 03-14 10:20:31 [multiproc_executor.py:870]     self.table = read(path)
+    """
+    report = report_of(textwrap.dedent(log).lstrip("\n"))
+
+    assert (report.verdict, report.incidents[0].root.speaker.name) == ("unknown", "Worker_TP1")
+
+
+def test_what_the_launcher_says_of_a_child_is_not_nearer_than_the_child():
+    log = """
+        [2025-03-14 10:20:30 TP2] Scheduler hit an exception: Traceback (most recent call last):
+          File "/sgl-workspace/sglang/python/sglang/srt/distributed/device_communicators/pynccl_wrapper.py", line 329, in NCCL_CHECK
+            raise RuntimeError(f"NCCL error: {error_str}")
+        RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)
+
+        [2025-03-14 10:20:31] Received sigquit from a child process. It usually means the child failed.
+    """
+    verdict, kind, message, _ = told(log)
+
+    assert (verdict, kind, message[:10]) == ("incomplete", "RuntimeError", "NCCL error")
+
+
+@pytest.mark.parametrize("name", ["NCCL", "HCCL"])
+def test_the_abort_of_a_watchdog_is_no_cause(name):
+    log = f"""
+        terminate called after throwing an instance of 'c10::DistBackendError'
+          what():  [Rank 1] {name} watchdog thread terminated with exception: [Rank 1] Watchdog caught collective operation timeout: Work{name}(SeqNum=2, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600059 milliseconds before timing out.
+        Exception raised from checkTimeout at /pytorch/torch/csrc/distributed/c10d/ProcessGroup{name}.cpp:632 (most recent call first):
+        frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x98 (0x7f in libc10.so)
+    """
+    report = report_of(textwrap.dedent(log).lstrip("\n"))
+
+    assert (report.verdict, report.incidents[0].impact, report.incidents[0].diagnoses) == ("incomplete", "hang", ())
+
+
+def test_a_failed_assertion_of_c_code_is_named():
+    log = """
+        python3: /srv/build/ring/src/ring_task.cpp:71: void ring::Task::advance(): Assertion `state_ != kIdle' failed.
+        Aborted (core dumped)
+    """
+    verdict, _, message, rule = told(log)
+
+    assert (verdict, rule) == ("diagnosed", "process-abort")
+    assert "state_ != kIdle" in message
