@@ -181,7 +181,7 @@ def _crash(run: _Run, rules: Mapping[str, Rule], *, stopped: bool) -> Incident |
         moment.kind == "served" and all(moment.order > item.failure.order for item in cases) for moment in run.moments
     )
     alive = stopped or served
-    terminal = [item for item in cases if item.terminal]
+    terminal = [item for item in cases if item.terminal and not (served and _mentioned(item))]
     if not terminal and (alive or not any(item.loud for item in cases)):
         return None
     if alive and all(map(_only_printed, terminal)) and not _came_up_after(terminal, run.moments):
@@ -204,6 +204,15 @@ def _came_up_after(terminal: Sequence[Played], moments: Sequence[Moment]) -> boo
     """Whether a server came up after what ended the one before: then those that it served prove nothing."""
     last = max((item.failure.order for item in terminal), default=-1)
     return any(moment.kind in ("start", "ready") and moment.order > last for moment in moments)
+
+
+def _mentioned(item: Played) -> bool:
+    """True for the name of an exception that somebody printed: no traceback, no process, no level.
+
+    Weaker than `_only_printed`: whatever part it plays and whatever came after, it is no end of a server that served.
+    """
+    failure = item.failure
+    return failure.kind == "exception" and not failure.frames and failure.level is None and not failure.speaker.known
 
 
 def _excerpt(run: _Run, rules: Mapping[str, Rule], last: int | None) -> Incident | None:
