@@ -8,21 +8,20 @@ something leaves a sentence in `reasons`.
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from diagnoser.chains import chain_of, quotes, runners_up, shortened, symptoms_of, timeline_of
 from diagnoser.lifecycle import Moment
-from diagnoser.model import CONFIDENCES, Impact, Incident, Process, Rule
-from diagnoser.picking import Picked, is_native, pick_root
+from diagnoser.model import Impact, Incident, Process, Rule
+from diagnoser.picking import Picked, pick_root
 from diagnoser.roles import Case, Played, depth, play
 from diagnoser.servers import Servers
 
-_EXCERPT_LINES = 30
-"""A text without any sign of a start, of work or of an end is taken for an excerpt up to this length."""
+if TYPE_CHECKING:
+    from diagnoser.no_crash import Found
+
 _BETWEEN_SERVERS = frozenset({"kv-transfer", "mooncake", "network", "symptoms", "wrappers", "noise"})
 """Families of rules on what one server's death does to another."""
-_QUIET_LINES = 3
-"""Lines that may follow the last wait of a hang."""
 MAX_INCIDENTS = 50
 """Incidents reported of one input."""
 
@@ -73,13 +72,13 @@ def build(
         stopped = ordered is not None
         if ordered is not None:
             run = run._replace(cases=[item for item in run.cases if item.failure.order < ordered.order])
-        crash = _crash(run, rules, stopped=stopped) or _silent(run, rules, last)
-        if crash is None and ended:
-            crash = _excerpt(run, rules, last)
+        crash = _crash(run, rules, stopped=stopped)
+        if crash is None and run.cases:
+            crash, failed_requests = _without_crash(run, rules, last, ended=ended)
+            requests += [failed_requests] if failed_requests is not None else []
         if crash is not None:
             crashes.append(crash)
             stopped = False
-        requests.extend(_requests(run, crash, rules))
     notes: list[str] = []
     incidents = [*crashes, *requests]
     if len(incidents) > MAX_INCIDENTS:
@@ -215,48 +214,24 @@ def _mentioned(item: Played) -> bool:
     return failure.kind == "exception" and not failure.frames and failure.level is None and not failure.speaker.known
 
 
-def _excerpt(run: _Run, rules: Mapping[str, Rule], last: int | None) -> Incident | None:
-    """A few lines that somebody asks about: of these, a warning that a rule explains is the answer."""
-    if last is None or last > _EXCERPT_LINES or run.moments:
-        return None
-    told = [item for item in run.cases if item.part == "candidate" and item.causes]
-    told = [item for item in told if item.causes[0].confidence != "possible"]
-    if not told:
-        return None
-    best = min(told, key=lambda item: (CONFIDENCES.index(item.causes[0].confidence), item.failure.order))
-    reason = "These few lines do not show what came of it; this is the one that a rule explains."
-    return _incident(Picked(best, [reason]), run.cases, run, rules, "startup")
+def _without_crash(
+    run: _Run, rules: Mapping[str, Rule], last: int | None, *, ended: bool
+) -> tuple[Incident | None, Incident | None]:
+    """What ended the run without a failure that says so, or else the requests that failed while it stayed up."""
+    from diagnoser import no_crash  # most logs that people ask about hold a crash
+
+    found = no_crash.quiet_end(run.cases, run.moments, rules, last)
+    if found is None and ended:
+        found = no_crash.excerpt(run.cases, run.moments, last)
+    if found is not None:
+        return _incident_of(found, run, rules), None
+    found = no_crash.refused_requests(run.cases, run.moments, rules)
+    return None, _incident_of(found, run, rules) if found is not None else None
 
 
-def _silent(run: _Run, rules: Mapping[str, Rule], last: int | None) -> Incident | None:
-    """An end that no failure reports: a wait that never ends, or workers whose parent is gone without an order."""
-    quiet = [item for item in run.cases if item.part == "symptom" and item.causes and not item.terminal]
-    waits = [item for item in quiet if any(_waits(match.rule, rules) for match in item.roles)]
-    if waits and last is not None and _never_ends(waits, run, last):
-        reason = "The log ends while a process waits for another that says nothing; no process reports a failure."
-        return _incident(Picked(waits[0], [reason]), waits, run, rules, "hang")
-    orphans = [item for item in quiet if item not in waits]
-    if orphans and not any(moment.kind in ("served", "stop") for moment in _after(orphans[0], run)):
-        reason = (
-            "Workers stopped because their parent was gone; nothing ordered that, and no process reports a failure."
-        )
-        return _incident(Picked(orphans[0], [reason]), orphans, run, rules, _impact(orphans[0], [], run, rules))
-    return None
-
-
-def _never_ends(waits: list[Played], run: _Run, last: int) -> bool:
-    latest = max(item.failure.last or item.failure.order for item in waits)
-    repeated = sum(item.failure.count for item in waits) >= 2
-    return repeated and latest >= last - _QUIET_LINES and not _after(waits[0], run)
-
-
-def _after(item: Played, run: _Run) -> list[Moment]:
-    return [moment for moment in run.moments if moment.order > item.failure.order]
-
-
-def _waits(rule_id: str, rules: Mapping[str, Rule]) -> bool:
-    rule = rules.get(rule_id)
-    return rule is not None and rule.role == "symptom" and rule.impact == "hang"
+def _incident_of(found: "Found", run: _Run, rules: Mapping[str, Rule]) -> Incident:
+    impact = found.impact or _impact(found.picked.root, [], run, rules)
+    return _incident(found.picked, found.cases, run, rules, impact)
 
 
 def _harmless(item: Played) -> bool:
@@ -331,49 +306,3 @@ def _fetch(cases: list[Played], rules: Mapping[str, Rule]) -> tuple[str, ...]:
             if rule is not None and rule.fetch and rule.fetch.strip() not in wanted:
                 wanted.append(rule.fetch.strip())
     return tuple(wanted[:3])
-
-
-def _requests(run: _Run, crash: Incident | None, rules: Mapping[str, Rule]) -> list[Incident]:
-    """Requests that the server refused while it stayed up, as the server or the process that failed them says."""
-    loud = [item for item in run.cases if item.loud and item.part != "client" and not item.terminal]
-    refused = any(moment.kind == "refused" for moment in run.moments)
-    if crash is not None or not (refused or any(_fails_requests(item, rules) for item in loud)):
-        return []
-    candidates = [
-        item
-        for item in loud
-        if item.part == "candidate" and (item.causes or item.roles or item.failure.kind == "exception")
-    ]
-    wrappers = [item for item in loud if item.part == "wrapper"]
-    chosen = candidates or _native_reason(run, wrappers, rules) or wrappers
-    if not chosen:
-        return []
-    root = min(chosen, key=lambda item: (not item.causes, -depth(item.failure), item.failure.order))
-    picked = Picked(root, ["The server stayed up; only requests failed."])
-    return [_incident(picked, loud, run, rules, "requests")]
-
-
-def _fails_requests(item: Played, rules: Mapping[str, Rule]) -> bool:
-    """True for a wrapper that tells of failed requests itself: a worker's log holds no answers of the server."""
-    told = (rules.get(match.rule) for match in item.roles)
-    return item.part == "wrapper" and any(
-        rule is not None and rule.impact == "requests" and rule.points_to == "native-line" for rule in told
-    )
-
-
-def _native_reason(run: _Run, wrappers: Sequence[Played], rules: Mapping[str, Rule]) -> list[Played]:
-    """The native line that a wrapper without a text of its own points to: native code logs some reasons as INFO."""
-    pointing = [
-        item
-        for item in wrappers
-        if any(getattr(rules.get(match.rule), "points_to", None) == "native-line" for match in item.roles)
-    ]
-    if not pointing:
-        return []
-    first = pointing[0].failure.order
-    since = max((moment.order for moment in run.moments if moment.order < first), default=-1)
-    return [
-        item
-        for item in run.cases
-        if item.part == "candidate" and item.causes and is_native(item) and since < item.failure.order < first
-    ]
