@@ -32,7 +32,9 @@ class Moment(NamedTuple):
     text: str
 
 
-_KINDS: tuple[tuple[MomentKind, tuple[str, ...], re.Pattern[str]], ...] = (
+_Kind = tuple[MomentKind, tuple[str, ...], re.Pattern[str]]
+"""What it is, texts of which the line holds one, and how the line reads."""
+_KINDS: tuple[_Kind, ...] = (
     ("served", ('" 200', "/1.1 200"), lazy(r'"(?:POST|GET) /(?!health|metrics|ping|version)\S* HTTP/1\.\d"? 200\b')),
     ("refused", ("HTTP/1",), lazy(r'"(?:POST|GET) /\S* HTTP/1\.\d" 5\d\d\b')),
     ("served", ("Processed prompts",), lazy(r"Processed prompts: 100%")),
@@ -60,14 +62,14 @@ _KINDS: tuple[tuple[MomentKind, tuple[str, ...], re.Pattern[str]], ...] = (
 
 _LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
 _MOST_RECORDS = 50
-_QUOTES = ("'", '"', "`", "{", "\u201c")
+_QUOTE = lazy("[\\'\"`{\u201c]")
 """Behind one of these stands what somebody else wrote: a prompt in a request's line may hold any text."""
 _LONGEST_BEFORE = 300
 """Characters before the text of a moment: an address, a time, a name."""
 
 
 def _is_quoted(body: str, start: int) -> bool:
-    return start > _LONGEST_BEFORE or any(body.find(quote, 0, start) >= 0 for quote in _QUOTES)
+    return start > _LONGEST_BEFORE or _QUOTE.search(body, 0, start) is not None
 
 
 def moments_of(records: Sequence[LogRecord], order: int) -> list[Moment]:

@@ -14,6 +14,8 @@ _REPEATING = frozenset({"vllm", "json"})
 """Formats that put their prefix on every line of a record, so that a bare line can't continue one."""
 _NATIVE = frozenset({"glog", "nccl", "kernel"})
 """Formats of native code, whose records have one line."""
+_LONE = _REPEATING | _NATIVE
+"""Formats whose records no bare line continues."""
 _HEADED = frozenset({"sglang"})
 """Formats that name the writer, but no level, and only on the first line of a record."""
 _MOST_USUAL = 2_048
@@ -39,19 +41,19 @@ class Streams:
         self._headed: dict[object, StreamKey] = {}
         """The same for formats that name the writer on the first line of a record only."""
 
-        self._usual: dict[tuple[int, str], tuple[Process, StreamKey]] = {}
-        """Keys of records whose format repeats its prefix, by the identity of the writer: most lines of a flood."""
+        self._usual: dict[tuple[int, str, str], tuple[Process, StreamKey]] = {}
+        """Keys of records with a level that change nothing here, by the identity of the writer: most lines of a log."""
 
     def feed(self, record: LogRecord) -> StreamKey:
         """The stream that the record belongs to."""
-        process = record.process
-        if record.level is not None and record.format == "vllm":
-            known = self._usual.get((id(process), record.source))
-            if known is not None and known[0] is process:
+        process, level = record.process, record.level
+        if level is not None:
+            known = self._usual.get((id(process), record.source, record.format))
+            if known is not None and known[0] is process and not self._opens(record):
                 return known[1]
         place = (record.source, process.pod, process.container)
         writer = _writer(process)
-        if record.level is None and record.site is None:
+        if level is None and record.site is None:
             if writer is None:
                 return self._continues.get(place) or self._headed.get(place) or StreamKey(place[0], place[1:], "bare")
             key = StreamKey(record.source, (place[1:], writer), "raw")
@@ -62,18 +64,24 @@ class Streams:
                 return key
             return self._continues.get((place, writer)) or key
         key = StreamKey(record.source, (place[1:], writer or record.format), "log")
-        if record.format not in _REPEATING and record.format not in _NATIVE:
-            opens = record.level not in _CALM or _TRACEBACK in record.body
-            self._continues[place] = self._continues[place, writer] = key if opens else None
-            if opens:
-                self._usual.clear()
+        if self._opens(record):
+            self._continues[place] = self._continues[place, writer] = key
+            self._usual.clear()
+            return key
+        if record.format not in _LONE:
+            self._continues[place] = self._continues[place, writer] = None
         elif writer is not None:
             self._continues.pop((place, writer), None)
-        if record.format == "vllm":
+        if level is not None:
             if len(self._usual) >= _MOST_USUAL:
                 self._usual.clear()
-            self._usual[id(process), record.source] = process, key
+            self._usual[id(process), record.source, record.format] = process, key
         return key
+
+    @staticmethod
+    def _opens(record: LogRecord) -> bool:
+        """Whether bare lines may continue the record."""
+        return record.format not in _LONE and (record.level not in _CALM or _TRACEBACK in record.body)
 
 
 def _writer(process: Process) -> object | None:

@@ -23,12 +23,6 @@ DIGITS = "0123456789"
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WORD = LOWER + UPPER + DIGITS + "_"
-_ZEROS = bytes.maketrans(b"123456789", b"000000000")
-
-
-def zeroed(prefix: str) -> bytes:
-    """The prefix with zeros for digits; equal for prefixes that a pattern that asks for no certain digit can't tell."""
-    return prefix.encode("utf-8", "surrogatepass").translate(_ZEROS)
 
 
 class Peeling:

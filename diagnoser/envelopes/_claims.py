@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from diagnoser.envelopes._base import LAST, Envelope, Peeling, zeroed
+from diagnoser.digits import zeroed
+from diagnoser.envelopes._base import LAST, Envelope, Peeling
 from diagnoser.envelopes._discovery import compiled, envelopes_for
 from diagnoser.envelopes._unfold import HEADER
 from diagnoser.lazy import lazy

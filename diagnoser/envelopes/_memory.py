@@ -6,7 +6,7 @@ parsing it.
 
 from typing import NamedTuple
 
-from diagnoser.envelopes._base import zeroed
+from diagnoser.digits import zeroed
 from diagnoser.lazy import lazy
 from diagnoser.model import LogRecord, Process
 

@@ -7,6 +7,7 @@ two frames does not end the traceback, and a line after the message does not bec
 
 from typing import NamedTuple
 
+from diagnoser.digits import zeroed
 from diagnoser.lazy import lazy
 from diagnoser.model import LogRecord
 from diagnoser.parsers.frames import FRAME, IPYTHON_CELL, IPYTHON_FRAME
@@ -49,6 +50,9 @@ class Block(NamedTuple):
     """Lines dropped from the middle."""
 
 
+_new = tuple.__new__  # the constructor of a NamedTuple is written in Python
+
+
 class Assembler:
     """Builds the blocks of one stream."""
 
@@ -57,7 +61,8 @@ class Assembler:
         self._order = 0
         self._cut = 0
         self._key: object = None
-        self._shape: str | None = None
+        self._shape: tuple[bytes, str] | None = None
+        """The first line with zeros for digits, and with a mark for all that differs between records of a kind."""
         self._state = ""
         self._blanks: list[LogRecord] = []
         self._loose = 0
@@ -85,17 +90,15 @@ class Assembler:
 
     def _feed_record(self, record: LogRecord, order: int) -> list[Block]:
         key = (record.level, record.site, record.time, record.process)
-        done: list[Block] = []
-        if key != self._key or not self._same_record(record) or self._repeats(record.body):
+        if key == self._key and self._same_record(record) and not self._repeats(record.body):
+            self._add(record)
+            done = []
+        else:
             done = self._flush()
             self._start(record, order)
             self._key = key
-            if HEADER in record.body:
-                self._state = "frames"
-        else:
-            self._add(record)
-            if HEADER in record.body:
-                self._state = "frames"
+        if HEADER in record.body:
+            self._state = "frames"
         return done
 
     def _same_record(self, record: LogRecord) -> bool:
@@ -107,8 +110,9 @@ class Assembler:
         if not body.strip() or body[0] in " \t" or HEADER in body[:40]:
             return False
         if self._shape is None:
-            self._shape = _SHAPE.sub("#", self._records[0].body)
-        return _SHAPE.sub("#", body) == self._shape
+            first = self._records[0].body
+            self._shape = zeroed(first), _SHAPE.sub("#", first)
+        return zeroed(body) == self._shape[0] or _SHAPE.sub("#", body) == self._shape[1]
 
     def _feed_text(self, record: LogRecord, order: int) -> list[Block]:
         body = record.body
@@ -234,7 +238,7 @@ class Assembler:
         if not self._records:
             self._blanks = []
             return []
-        done = [Block(tuple(self._records), self._order, self._cut)]
+        done = [_new(Block, (tuple(self._records), self._order, self._cut))]
         self._records, self._blanks, self._key, self._state, self._shape, self._dump = [], [], None, "", None, None
         return done
 

@@ -45,7 +45,7 @@ class Chain(NamedTuple):
 
 def looks_like_traceback(body: str) -> bool:
     """True when a traceback starts in this line."""
-    return HEADER in body or (ray.RAY_HEADER.search(body) is not None and "RayTaskError" in body)
+    return HEADER in body or ("RayTaskError" in body and ray.RAY_HEADER.search(body) is not None)
 
 
 def parse(lines: Sequence[Line]) -> list[Chain]:

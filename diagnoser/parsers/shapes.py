@@ -183,9 +183,12 @@ FAULTS = {
 """Names that runtimes give to signals."""
 
 
+_OPENINGS = tuple((needle, shape) for shape in DUMPS for needle in shape.needles)
+
+
 def dump_of(body: str) -> Shape | None:
     """The dump that this line opens, or None."""
-    for shape in DUMPS:
-        if shape.opens(body):
+    for needle, shape in _OPENINGS:
+        if needle in body and shape.opening.search(body):
             return shape
     return None
