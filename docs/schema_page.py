@@ -1,4 +1,4 @@
-"""Prints the page on the JSON report, made from its schema.
+"""Prints the page on what is printed in JSON, made from the schemas.
 
 python docs/schema_page.py > docs/json-report.md
 """
@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-SCHEMA = Path(__file__).parents[1] / "diagnoser" / "render" / "report.schema.json"
+SCHEMAS = Path(__file__).parents[1] / "diagnoser" / "render"
 INTRODUCTION = """\
 # The JSON report
 
 `diagnose --format json` prints one object. Every other format is made from the same values and says nothing that is
-not in it. The schema is `diagnoser/render/report.schema.json`; this page is made from it.
+not in it. The schema is `diagnoser/render/report.schema.json`; this page is made from it, and from those of
+[what `diff` prints](#the-comparison) and of [what `follow` prints beside reports](#the-repetition).
 [A whole report](samples/report.json) is among the samples.
 
 ```sh
@@ -25,6 +26,17 @@ diagnose worker.log --format json --exit-zero -o incident.json
 
 Keys may be added within version 1 of the schema. None is renamed, removed, or given another meaning. Lines are numbered
 from 1. Keys are always there; a value that is not known is `null`.
+"""
+COMPARISON = """
+## The comparison
+
+`diagnose diff --format json` prints one object. The schema is `diagnoser/render/diff.schema.json`.
+"""
+REPETITION = """
+## The repetition
+
+`diagnose follow` and `diagnose --live` print one object per line with `--format json`: a report for each new incident,
+and this short one for an incident that comes again. The schema is `diagnoser/render/repeat.schema.json`.
 """
 Schema = Mapping[str, Any]
 
@@ -35,13 +47,25 @@ def main() -> None:
 
 
 def page() -> str:
-    """The page as Markdown: the report, then each kind of object in it."""
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    lines = [INTRODUCTION, "## The report", "", *_table(schema)]
-    for name, inner in schema["$defs"].items():
-        if "properties" in inner:
-            lines += ["", f"## {name}", "", inner["description"], "", *_table(inner)]
+    """The page as Markdown: the report, the comparison and the repetition, each with the kinds of object in it."""
+    lines = [INTRODUCTION, "## The report", "", *_tables("report", set())]
+    shown = set(_read("report")["$defs"])
+    lines += [COMPARISON, *_tables("diff", shown), REPETITION, *_tables("repeat", shown)]
     return "\n".join(lines) + "\n"
+
+
+def _read(name: str) -> Schema:
+    schema: Schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return schema
+
+
+def _tables(name: str, shown: set[str]) -> Iterator[str]:
+    """The table of a schema and of each kind of object in it that has none yet."""
+    schema = _read(name)
+    yield from _table(schema)
+    for kind, inner in schema.get("$defs", {}).items():
+        if kind not in shown:
+            yield from ("", f"## {kind}", "", inner["description"], "", *_table(inner))
 
 
 def _table(schema: Schema) -> Iterator[str]:

@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import json_schemas
 import pytest
 from render.golden import check
 
@@ -101,10 +102,11 @@ def test_names_in_all_exist_and_are_documented() -> None:
                 assert inspect.getdoc(value), f"{name}.{public}"
 
 
-def test_keys_of_the_json_report() -> None:
-    schema = json.loads((ROOT / "diagnoser/render/report.schema.json").read_text())
+@pytest.mark.parametrize("name", json_schemas.NAMES)
+def test_keys_of_what_is_printed_in_json(name: str) -> None:
+    schema = json_schemas.read(name)
 
-    check(GOLDEN / "report-keys.txt", "\n".join(keys(schema, schema)) + "\n")
+    check(GOLDEN / f"{name}-keys.txt", "\n".join(keys(schema, schema)) + "\n")
 
 
 def test_keys_of_rule_files() -> None:

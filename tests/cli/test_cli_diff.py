@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import crash_logs
+import json_schemas
 import pytest
 
 from diagnoser.cli.main import run
@@ -39,6 +40,7 @@ def sides(capsys, *arguments):
     """Exit status and the root messages of what is new, gone and the same."""
     status, out = shown(capsys, "-f", "json", *arguments)
     found = json.loads(out)
+    assert json_schemas.problems(found) == []
     return status, [[incident["root"]["message"] for incident in found[key]] for key in ("new", "gone", "same")]
 
 

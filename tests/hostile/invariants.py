@@ -7,12 +7,12 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
+
+import json_schemas
 
 from diagnoser.model import Report
 
-SCHEMA = Path(__file__).parents[2] / "diagnoser" / "render" / "report.schema.json"
 _WORD = re.compile(r"[A-Za-z]{3,}")
 
 
@@ -21,7 +21,7 @@ def validator() -> Any:
     """Checks a parsed JSON report against the published schema."""
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    return Draft202012Validator(json_schemas.read("report"))
 
 
 def places(report: Report) -> Iterator[tuple[str, int]]:

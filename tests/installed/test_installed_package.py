@@ -92,7 +92,8 @@ def test_the_package_says_that_it_is_typed() -> None:
     assert files("diagnoser").joinpath("py.typed").is_file()
 
 
-def test_the_schema_of_the_report_is_there() -> None:
-    schema = json.loads(files("diagnoser").joinpath("render/report.schema.json").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("name", ["report", "diff", "repeat"])
+def test_the_schemas_of_what_is_printed_in_json_are_there(name: str) -> None:
+    schema = json.loads(files("diagnoser").joinpath(f"render/{name}.schema.json").read_text(encoding="utf-8"))
 
-    assert schema["$id"] == "urn:diagnoser:report:1"
+    assert schema["$id"] == f"urn:diagnoser:{name}:1"

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import crash_logs
+import json_schemas
 import live_helpers as live
 
 
@@ -41,11 +42,13 @@ def test_follow_tells_of_new_incidents_through_rotation_and_truncation(tmp_path)
         assert first["incidents"][0]["root"]["message"] == "width 7 is odd"
         log.rename(tmp_path / "server.log.1")
         add(log, crash())
-        assert told() == {
+        again = told()
+        assert again == {
             "schema": "diagnoser.repeat/1",
             "fingerprint": first["incidents"][0]["fingerprint"],
             "count": 2,
         }
+        assert json_schemas.problems(first) + json_schemas.problems(again) == []
         os.truncate(log, 0)
         time.sleep(0.3)
         add(log, crash("ValueError: another"))

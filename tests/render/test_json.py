@@ -1,48 +1,36 @@
 """The JSON report follows its schema, says everything, and harms no reader."""
 
 import json
-from pathlib import Path
-from typing import Any
 
+import json_schemas
 import jsonschema
 import pytest
 from report_samples import SAMPLES, diagnosed
 
-import diagnoser.render
 from diagnoser.model import ExceptionInfo, Fact
 from diagnoser.render import RenderOptions, render
-
-SCHEMA = json.loads((Path(diagnoser.render.__file__).parent / "report.schema.json").read_text(encoding="utf-8"))
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
-
-
-def undocumented(value: Any, schema: dict[str, Any], path: str = "") -> list[str]:
-    """Paths of keys that the schema does not describe."""
-    if "$ref" in schema:
-        schema = SCHEMA["$defs"][schema["$ref"].rsplit("/", 1)[1]]
-    if "anyOf" in schema:
-        return [] if value is None else undocumented(value, schema["anyOf"][0], path)
-    if isinstance(value, list):
-        return [lack for part in value for lack in undocumented(part, schema["items"], f"{path}[]")]
-    if not isinstance(value, dict):
-        return [] if schema.get("description") or schema.get("$ref") else [path]
-    found = []
-    for key, part in value.items():
-        known = schema.get("properties", {}).get(key) or schema.get("additionalProperties")
-        found += undocumented(part, known, f"{path}.{key}") if known else [f"{path}.{key}"]
-    return found
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_report_follows_the_schema_and_every_key_is_described(name: str) -> None:
-    report = json.loads(render(SAMPLES[name](), "json"))
-
-    VALIDATOR.validate(report)
-    assert undocumented(report, SCHEMA) == []
+    assert json_schemas.problems(json.loads(render(SAMPLES[name](), "json"))) == []
 
 
-def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+@pytest.mark.parametrize("name", json_schemas.NAMES)
+def test_a_schema_is_one(name: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(json_schemas.read(name))
+
+
+def test_what_a_comparison_takes_over_from_reports_is_the_same_in_both_schemas() -> None:
+    report, diff = json_schemas.read("report"), json_schemas.read("diff")
+    whole, brief = report["$defs"], diff["$defs"]
+    compared = brief["compared"]["properties"]
+
+    assert brief["process"] == whole["process"]
+    assert diff["properties"]["after"]["properties"]["verdict"] == report["properties"]["verdict"]
+    assert {key: whole["incident"]["properties"][key] for key in ("fingerprint", "impact")}.items() <= compared.items()
+    for part, origin in ((compared["root"], "root"), (brief["answer"], "diagnosis")):
+        assert {key: whole[origin]["properties"][key] for key in part["properties"]} == part["properties"]
 
 
 def test_the_contract_key_by_key() -> None:
