@@ -7,7 +7,7 @@ kill the server. Source of the texts: vLLM 0.8.5 to 0.32, uvicorn, Ray.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
 from diagnoser.lazy import lazy
@@ -18,6 +18,8 @@ MomentKind = Literal["start", "ready", "served", "refused", "stop", "down"]
 
 ACCESS = " HTTP/1"
 """Stands in every line of an access log; what such a line means depends on its number."""
+ACCESS_KINDS: tuple[MomentKind, ...] = ("served", "refused")
+"""What a line of an access log may mean."""
 
 
 class Moment(NamedTuple):
@@ -32,11 +34,11 @@ class Moment(NamedTuple):
     text: str
 
 
-_Kind = tuple[MomentKind, tuple[str, ...], re.Pattern[str]]
+Kinds = tuple[tuple[MomentKind, tuple[str, ...], re.Pattern[str]], ...]
 """What it is, texts of which the line holds one, and how the line reads."""
-_KINDS: tuple[_Kind, ...] = (
+ALL: Kinds = (
     ("served", ('" 200', "/1.1 200"), lazy(r'"(?:POST|GET) /(?!health|metrics|ping|version)\S* HTTP/1\.\d"? 200\b')),
-    ("refused", ("HTTP/1",), lazy(r'"(?:POST|GET) /\S* HTTP/1\.\d" 5\d\d\b')),
+    ("refused", ('" 5',), lazy(r'"(?:POST|GET) /\S* HTTP/1\.\d" 5\d\d\b')),
     ("served", ("Processed prompts",), lazy(r"Processed prompts: 100%")),
     (
         "start",
@@ -72,22 +74,30 @@ def _is_quoted(body: str, start: int) -> bool:
     return start > _LONGEST_BEFORE or _QUOTE.search(body, 0, start) is not None
 
 
-def moments_of(records: Sequence[LogRecord], order: int) -> list[Moment]:
+def kinds_of(names: Collection[MomentKind]) -> Kinds:
+    """Those of `ALL` that have these names: all that is left to look for where others were ruled out."""
+    return tuple(kind for kind in ALL if kind[0] in names)
+
+
+def moments_of(records: Sequence[LogRecord], order: int, kinds: Kinds = ALL) -> list[Moment]:
     """The moments that the records of one block mark; `order` is the reading order of the first.
 
     The text of an error, and a traceback, may quote anything; only Ctrl-C ends a traceback and is a moment.
     """
     if records[0].level in _LOUD:
         return []
+    if len(records) == 1:
+        only = moment_of(records[0], order, kinds)
+        return [] if only is None else [only]
     printed = records[0].level is None and len(records) > 1
-    found = [moment_of(record, order + offset) for offset, record in enumerate(records[:_MOST_RECORDS])]
+    found = [moment_of(record, order + offset, kinds) for offset, record in enumerate(records[:_MOST_RECORDS])]
     return [moment for moment in found if moment is not None and (moment.kind == "stop" or not printed)]
 
 
-def moment_of(record: LogRecord, order: int) -> Moment | None:
+def moment_of(record: LogRecord, order: int, kinds: Kinds = ALL) -> Moment | None:
     """The moment that a record marks, or None."""
     body = record.body
-    for kind, needles, pattern in _KINDS:
+    for kind, needles, pattern in kinds:
         for needle in needles:
             if needle in body:
                 found = pattern.search(body)

@@ -50,7 +50,7 @@ class Claims:
 
     def is_prefix(self, text: str) -> bool:
         """True when the text begins like a traceback or like a line in an envelope."""
-        return text.startswith(_KNOWN_TEXT) or _EXCEPTION.match(text) is not None or self.is_claimed(text)
+        return self.is_claimed(text) or text.startswith(_KNOWN_TEXT) or _EXCEPTION.match(text) is not None
 
     def is_claimed(self, text: str) -> bool:
         """True when an envelope fits that needs no confirming."""

@@ -49,7 +49,10 @@ class Peeler:
     def feed(self, raw: RawLine) -> Iterable[LogRecord]:
         """The records that this line completes: none for a piece of a longer line, several for some JSON objects."""
         if len(raw[0]) >= self._wraps.width or self._wraps.held is not None:
-            return [record for whole in self._wraps.feed(raw) for record in self._line(whole)]
+            whole = self._wraps.feed(raw)
+            if len(whole) != 1:
+                return [record for line in whole for record in self._line(line)]
+            raw = whole[0]
         return self._line(raw)
 
     def _line(self, raw: RawLine) -> Iterable[LogRecord]:

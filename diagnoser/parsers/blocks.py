@@ -94,9 +94,7 @@ class Assembler:
             self._add(record)
             done = []
         else:
-            done = self._flush()
-            self._start(record, order)
-            self._key = key
+            done = self._start(record, order, key)
         if HEADER in record.body:
             self._state = "frames"
         return done
@@ -129,12 +127,12 @@ class Assembler:
             return self._flush()
         if self._state == "frames" and not self._opens(body):
             return [Block((record,), order)]
-        done = self._flush()
-        if body.strip():
-            self._start(record, order)
-            self._enter(body)
-            if not self._state:
-                done.extend(self._flush())
+        if not body.strip():
+            return self._flush()
+        done = self._start(record, order)
+        self._enter(body)
+        if not self._state:
+            done.extend(self._flush())
         return done
 
     def _introduces(self) -> bool:
@@ -224,9 +222,11 @@ class Assembler:
             return not body.startswith(("[rank", "Traceback"))
         return False
 
-    def _start(self, record: LogRecord, order: int) -> None:
-        self._records, self._order, self._cut = [record], order, 0
-        self._key, self._shape, self._state, self._blanks, self._dump = None, None, "", [], None
+    def _start(self, record: LogRecord, order: int, key: object = None) -> list[Block]:
+        """Closes the open block, which is returned, and opens one with this record."""
+        done = self._flush()
+        self._records, self._order, self._key = [record], order, key
+        return done
 
     def _add(self, record: LogRecord) -> None:
         self._records.append(record)
@@ -235,11 +235,11 @@ class Assembler:
             self._cut += MAX_LINES
 
     def _flush(self) -> list[Block]:
+        self._blanks = []
         if not self._records:
-            self._blanks = []
             return []
         done = [_new(Block, (tuple(self._records), self._order, self._cut))]
-        self._records, self._blanks, self._key, self._state, self._shape, self._dump = [], [], None, "", None, None
+        self._records, self._cut, self._key, self._shape, self._state, self._dump = [], 0, None, None, "", None
         return done
 
 
