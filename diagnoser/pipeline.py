@@ -16,7 +16,7 @@ from diagnoser.facts import FactReader
 from diagnoser.fingerprints import mask, short_key
 from diagnoser.intake import Accepts, Counted, Intake
 from diagnoser.joining import joined
-from diagnoser.lifecycle import ACCESS, Moment, moments_of
+from diagnoser.lifecycle import ACCESS, ACCESS_KINDS, ALL, Kinds, Moment, MomentKind, kinds_of, moments_of
 from diagnoser.model import (
     Coverage,
     Failure,
@@ -69,12 +69,26 @@ class Analysis(NamedTuple):
 class _Shape:
     """What is known of blocks that differ by numbers alone."""
 
-    __slots__ = ("kept", "moment", "seen")
+    __slots__ = ("kept", "kinds", "marked", "only_ready", "seen")
 
     def __init__(self) -> None:
         self.seen = 0
-        self.moment = False
         self.kept: list[object] = []
+        """Keys of the failures that the newest of them reports."""
+        self.marked: set[MomentKind] = set()
+        self.kinds: Kinds = ()
+        """The moments that such blocks may mark."""
+        self.only_ready = False
+        """True when they say that the server is up, and nothing else."""
+
+    def add(self, marked: Iterable[MomentKind], kept: list[object]) -> None:
+        """One more such block was looked at."""
+        self.seen += 1
+        self.kept = kept
+        self.marked.update(marked)
+        if self.seen == MAX_VARIANTS:
+            self.kinds = kinds_of(self.marked)
+            self.only_ready = self.marked == {"ready"}
 
 
 class Pipeline:
@@ -216,23 +230,23 @@ class Pipeline:
         """Looks at a block; one that differs from many before it by numbers alone is only counted."""
         first = block.records[0]
         text = text_of(block)
-        calm = first.level in _CALM
+        run = self._run_of(block.order)
         key = (
-            self._run_of(block.order),
+            run,
             first.source,
             first.process,
             first.level,
-            short_key(text.encode("utf-8", "surrogatepass").translate(None, _HEX if calm else _DIGITS)),
+            short_key(text.encode("utf-8", "surrogatepass").translate(None, _HEX if first.level in _CALM else _DIGITS)),
         )
         shape = self._shapes.get(key)
         if shape is not None and shape.seen >= MAX_VARIANTS:
-            if shape.moment:
-                self._moments_of(block)
+            if shape.kinds and not (shape.only_ready and self._ready_run == run):
+                self._moments_of(block, shape.kinds)
             for kept in shape.kept:
                 self._counts[kept] += first.repeated
                 self._last[kept] = block.order
             return
-        moment = self._moments_of(block)
+        marked = self._moments_of(block)
         for record in block.records:
             self._facts.feed(record)
         kept_keys = self._failures_of(block, text)
@@ -240,16 +254,14 @@ class Pipeline:
             if len(self._shapes) >= MAX_SHAPES:
                 self._shapes.clear()
             shape = self._shapes[key] = _Shape()
-        shape.seen += 1
-        shape.moment = shape.moment or moment or ACCESS in text
-        shape.kept = kept_keys
+        shape.add(marked if ACCESS not in text else (*marked, *ACCESS_KINDS), kept_keys)
 
-    def _moments_of(self, block: Block) -> bool:
-        """Notes the moments that the block marks; True when it marks one."""
-        marked = moments_of(block.records, block.order)
+    def _moments_of(self, block: Block, kinds: Kinds = ALL) -> list[MomentKind]:
+        """Notes the moments that the block marks, of these kinds; returns theirs."""
+        marked = moments_of(block.records, block.order, kinds)
         for moment in marked:
             self._moment(moment)
-        return bool(marked)
+        return [moment.kind for moment in marked]
 
     def _failures_of(self, block: Block, text: str) -> list[object]:
         """Keeps the failures of a block and the log conditions that it satisfies."""
