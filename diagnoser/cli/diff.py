@@ -14,6 +14,8 @@ from diagnoser.errors import InputError
 
 SCHEMA = "diagnoser.diff/1"
 _REPORT_SCHEMA = "diagnoser.report/"
+_ROOT_KEYS = ("kind", "type", "message", "process", "source", "line")
+_DIAGNOSIS_KEYS = ("rule", "title", "confidence")
 _MARKS = (("new", "New", "+"), ("gone", "Gone", "-"), ("same", "Still there", "="))
 
 
@@ -89,20 +91,19 @@ def as_text(found: dict[str, Any]) -> str:
 
 def _brief(incident: dict[str, Any]) -> dict[str, Any]:
     root = incident["root"]
-    best = (incident.get("diagnoses") or [None])[0]
+    best = next(iter(incident["diagnoses"]), None)
     return {
         "fingerprint": incident["fingerprint"],
         "impact": incident["impact"],
-        "root": {key: root.get(key) for key in ("kind", "type", "message", "process", "source", "line")},
-        "diagnosis": {key: best.get(key) for key in ("rule", "title", "confidence")} if best else None,
+        "root": {key: root[key] for key in _ROOT_KEYS},
+        "diagnosis": {key: best[key] for key in _DIAGNOSIS_KEYS} if best else None,
     }
 
 
 def _line(incident: dict[str, Any]) -> str:
     root, best = incident["root"], incident["diagnosis"]
     what = root["type"] or (root["message"] or root["kind"]).split("\n", 1)[0][:120]
-    process = root["process"] or {}
-    where = process.get("name") or process.get("role")
+    where = root["process"]["name"] or root["process"]["role"]
     why = f"{best['title']} ({best['confidence']}) [{best['rule']}]" if best else "no rule explains it"
     place = f" in {where}" if where else ""
     return f"{root['source']}:{root['line']}: {what}{place}: {why} {incident['fingerprint']}"
@@ -143,4 +144,26 @@ def _stored_report(path: str) -> dict[str, Any] | None:
         raise InputError(path, f"a report that is no valid JSON: {error}") from None
     if not isinstance(report.get("incidents"), list) or "verdict" not in report:
         raise InputError(path, "a report without incidents", expected="what --format json writes")
+    for number, incident in enumerate(report["incidents"], 1):
+        if not _is_incident(incident):
+            raise InputError(path, f"incident {number} lacks keys that it needs", expected="what --format json writes")
     return dict(report)
+
+
+def _is_incident(value: Any) -> bool:
+    """Whether a stored value has all that is compared and shown of an incident."""
+    if not _has(value, "fingerprint", "impact", "root", "diagnoses"):
+        return False
+    root, diagnoses = value["root"], value["diagnoses"]
+    return (
+        isinstance(value["fingerprint"], str)
+        and _has(root, *_ROOT_KEYS)
+        and isinstance(root["message"], str)
+        and _has(root["process"], "name", "role")
+        and isinstance(diagnoses, list)
+        and all(_has(diagnosis, *_DIAGNOSIS_KEYS) for diagnosis in diagnoses)
+    )
+
+
+def _has(value: Any, *keys: str) -> bool:
+    return isinstance(value, dict) and value.keys() >= set(keys)

@@ -114,6 +114,18 @@ def test_control_sequences_of_a_report_do_not_reach_the_terminal(logs, capsys):
     [
         ('{"schema": "diagnoser.report/1", "incidents": [', "a report that is no valid JSON"),
         ('{"schema": "diagnoser.report/1"}', "a report without incidents (expected what --format json writes)"),
+        *(
+            (
+                f'{{"schema": "diagnoser.report/1", "verdict": "unknown", "incidents": [{incident}]}}',
+                "incident 1 lacks keys that it needs (expected what --format json writes)",
+            )
+            for incident in (
+                "3",
+                "{}",
+                '{"fingerprint": "f", "impact": "crash", "root": {"kind": "exit"}, "diagnoses": []}',
+                '{"fingerprint": "f", "impact": "crash", "root": null, "diagnoses": [{}]}',
+            )
+        ),
     ],
 )
 def test_damaged_reports_are_refused(logs, capsys, content, problem):
