@@ -77,7 +77,6 @@ class Intake:
         self._streams = Streams()
         self._assemblers: OrderedDict[StreamKey, Assembler] = OrderedDict()
         """Open streams, the longest silent first (a plain dict would look for its first key among the deleted)."""
-        self._latest: dict[StreamKey, int] = {}
         self._last: StreamKey | None = None
         self._places: dict[str, _Place] = {}
         self._formats: dict[str, Counter[str]] = {}
@@ -124,7 +123,7 @@ class Intake:
         for key in list(self._assemblers):
             if quiet is not None:
                 limit = unfinished if unfinished is not None and self._assemblers[key].unfinished else quiet
-                if self._latest[key] > limit:
+                if self._assemblers[key].latest > limit:
                     continue
             yield from self._close(key)
 
@@ -171,18 +170,18 @@ class Intake:
             return
         key = self._streams.feed(record)
         assembler = self._assemblers.get(key)
-        if assembler is None:
+        if assembler is not None:
+            if self._last is not key:
+                self._assemblers.move_to_end(key)
+            done += assembler.feed(record, self.order)
+        else:
             assembler = self._assemblers[key] = Assembler()
-        elif self._last is not key:
-            self._assemblers.move_to_end(key)
+            done += assembler.feed(record, self.order)
+            if len(self._assemblers) > MAX_STREAMS:
+                oldest = next(iter(self._assemblers))
+                self._cut_short += self._assemblers[oldest].unfinished
+                done += self._close(oldest)
         self._last = key
-        self._latest[key] = self.order
-        done += assembler.feed(record, self.order)
-        if len(self._assemblers) > MAX_STREAMS:
-            oldest = next(iter(self._assemblers))
-            self._cut_short += self._assemblers[oldest].unfinished
-            done += self._close(oldest)
 
     def _close(self, key: StreamKey) -> list[Block]:
-        del self._latest[key]
         return self._assemblers.pop(key).close()

@@ -62,6 +62,7 @@ ALL: Kinds = (
 )
 
 
+_new = tuple.__new__  # the constructor of a NamedTuple is written in Python
 _LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
 _MOST_RECORDS = 50
 _QUOTE = lazy("[\\'\"`{\u201c]")
@@ -102,6 +103,7 @@ def moment_of(record: LogRecord, order: int, kinds: Kinds = ALL) -> Moment | Non
             if needle in body:
                 found = pattern.search(body)
                 if found is not None and not _is_quoted(body, found.start()):
-                    return Moment(kind, order, record.source, record.line, record.time, record.process, body[:200])
+                    what = (kind, order, record.source, record.line, record.time, record.process, body[:200])
+                    return _new(Moment, what)
                 break
     return None

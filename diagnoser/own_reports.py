@@ -105,9 +105,13 @@ class OwnReports:
     def _begin(self, record: LogRecord) -> Sequence[LogRecord]:
         body = record.body.rstrip()
         before = self._before.get(record.source, ())
-        self._before[record.source] = (*before[1 - _WRAPPED :], body[:400])
-        if not (body.endswith(_LAST_WORDS) or any(sign in body for sign in _SIGNS)):
-            return (record,)
+        self._before[record.source] = (*before[2 - _WRAPPED :], body[:400])
+        for sign in _SIGNS:  # a generator would cost more than the search
+            if sign in body:
+                break
+        else:
+            if not body.endswith(_LAST_WORDS):
+                return (record,)
         if _QUIET.search(body):
             self.lines += 1
             return ()

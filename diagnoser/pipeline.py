@@ -209,12 +209,13 @@ class Pipeline:
     def _moment(self, moment: Moment) -> None:
         if moment.kind == "start":
             insort(self._starts, moment.order)
-        last = self._moments[-1] if self._moments else None
-        if moment.kind in ("served", "refused") and last is not None and _equal(last, moment):
-            if moment.kind == "refused":
-                return
-            self._times.pop(self._moments.pop().order, None)
-        if moment.kind == "ready":
+        elif moment.kind in ACCESS_KINDS:
+            last = self._moments[-1] if self._moments else None
+            if last is not None and last.kind == moment.kind and last.source == moment.source:
+                if moment.kind == "refused":
+                    return
+                self._times.pop(self._moments.pop().order, None)
+        elif moment.kind == "ready":
             run = self._run_of(moment.order)
             if self._ready_run == run:
                 return
@@ -306,10 +307,6 @@ class Pipeline:
 
     def _match(self, failure: Failure, records: Sequence[LogRecord] = ()) -> list[Match]:
         return self.catalogue.match(failure, self._facts.facts, self._hits, records=records)
-
-
-def _equal(one: Moment, other: Moment) -> bool:
-    return (one.kind, one.source) == (other.kind, other.source)
 
 
 def failures_of(text: str, catalogue: "Catalogue") -> list[tuple[Failure, list[Match]]]:

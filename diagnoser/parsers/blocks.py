@@ -69,9 +69,12 @@ class Assembler:
         self._adjacent = True
         """False for a line of unknown writer that other lines part from the block: it may be anybody's."""
         self._dump: Shape | None = None
+        self.latest = 0
+        """Reading order of the last line."""
 
     def feed(self, record: LogRecord, order: int) -> list[Block]:
         """Takes the next line; returns the blocks that it completed."""
+        self.latest = order
         if record.level is not None or record.site is not None:
             return self._feed_record(record, order)
         return self._feed_text(record, order)
