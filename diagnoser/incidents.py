@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from diagnoser.chains import chain_of, quotes, runners_up, shortened, symptoms_of, timeline_of
+from diagnoser.lazy import lazy
 from diagnoser.lifecycle import Moment
 from diagnoser.model import Impact, Incident, Process, Rule
 from diagnoser.picking import Picked, pick_root
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 
 _BETWEEN_SERVERS = frozenset({"kv-transfer", "mooncake", "network", "symptoms", "wrappers", "noise"})
 """Families of rules on what one server's death does to another."""
+_AT_WORK = lazy(
+    r"EngineCore encountered a fatal error|Unexpected error pre-processing request|Engine background task failed"
+    r"|AsyncLLM output_handler failed|completion stream generator|Exception in ASGI application"
+    r"|Engine process \(pid \d{1,10}\) died"
+)
+"""What vLLM says of the loop that serves requests. Source of the texts: vLLM 0.5 to 0.32."""
+_MOST_TEXT = 500
 MAX_INCIDENTS = 50
 """Incidents reported of one input."""
 
@@ -247,7 +255,15 @@ def _impact(root: Played, terminal: list[Played], run: _Run, rules: Mapping[str,
     if not terminal and any(moment.kind == "refused" for moment in run.moments):
         return "requests"
     up = any(moment.kind in ("ready", "served") and moment.order < root.failure.order for moment in run.moments)
-    return "crash" if up else "startup"
+    return "crash" if up or any(_had_work(item) for item in run.cases) else "startup"
+
+
+def _had_work(item: Played) -> bool:
+    """True for what is said of an engine only that had come up, in a log whose beginning may be missing."""
+    failure = item.failure
+    if failure.type is not None and failure.type.endswith("EngineDeadError"):
+        return True
+    return _AT_WORK.search((failure.header or failure.text)[:_MOST_TEXT]) is not None
 
 
 def _incident(picked: Picked, cases: list[Played], run: _Run, rules: Mapping[str, Rule], impact: Impact) -> Incident:

@@ -1,0 +1,45 @@
+"""Pastes that begin in the middle: what they say of the time before them."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnoser import diagnose
+
+FRAME = '  File "/opt/venv/lib/python3.12/site-packages/vllm/v1/core/sched/scheduler.py", line 312, in schedule'
+BODY = ["Traceback (most recent call last):", FRAME, "    assert num_new_tokens > 0", "AssertionError"]
+
+
+def impact(*lines: str) -> str:
+    return diagnose("".join(f"{line}\n" for line in lines)).incidents[0].impact
+
+
+def logged(prefix: str, header: str) -> list[str]:
+    return [prefix + line for line in [header, *BODY]]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "EngineCore encountered a fatal error.",
+        "Unexpected error pre-processing request chatcmpl-0a1b",
+        "Error in chat completion stream generator.",
+    ],
+)
+def test_an_engine_that_had_work_had_started(header: str) -> None:
+    assert impact(*logged("(EngineCore pid=77) ERROR 03-14 10:20:30 [core.py:1136] ", header)) == "crash"
+
+
+def test_an_engine_that_failed_to_start_had_not() -> None:
+    lines = logged("(EngineCore pid=77) ERROR 03-14 10:20:30 [core.py:1136] ", "EngineCore failed to start.")
+    assert impact(*lines) == "startup"
+
+
+def test_a_dead_engine_was_alive_before() -> None:
+    dead = "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above)."
+    site = '  File "/opt/venv/lib/python3.12/site-packages/vllm/v1/engine/async_llm.py", line 12, in generate'
+    assert impact("Traceback (most recent call last):", site, "    raise output", dead) == "crash"
+
+
+def test_an_engine_process_that_died_had_run() -> None:
+    assert impact("ERROR 03-14 10:20:30 client.py:300] RuntimeError('Engine process (pid 76) died.')") == "crash"
