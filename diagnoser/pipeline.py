@@ -7,16 +7,15 @@ they add up to. Failures are matched at the end, all of them, before a root is c
 fact or a line that comes later, and a rule's role is what keeps a consequence from being taken for the cause.
 """
 
-from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from diagnoser import incidents as incident_stage
 from diagnoser.facts import FactReader
-from diagnoser.fingerprints import mask, short_key
 from diagnoser.intake import Accepts, Counted, Intake
 from diagnoser.joining import joined
-from diagnoser.lifecycle import ACCESS, ACCESS_KINDS, ALL, Kinds, Moment, MomentKind, kinds_of, moments_of
+from diagnoser.keeping import Failures, Kept
+from diagnoser.lifecycle import ACCESS, ACCESS_KINDS, ALL, Kinds, Moment, MomentKind, moments_of
 from diagnoser.model import (
     Coverage,
     Failure,
@@ -32,27 +31,15 @@ from diagnoser.parsers import Block, Excess, failures
 from diagnoser.parsers.messages import message_of, text_of
 from diagnoser.peers import with_peers
 from diagnoser.quotes import quotations
+from diagnoser.repeats import MAX_VARIANTS, Shapes
 from diagnoser.roles import Case
-from diagnoser.scattered import Scattered
 
 if TYPE_CHECKING:
     from diagnoser.catalogue import Catalogue
     from diagnoser.sources import Source
 
-MAX_FAILURES = 4_000
-"""Different failures kept; later ones are counted only."""
-MAX_MESSAGES = 1_500
-"""Failures kept until which one may be a mere message that no rule knows: a flood must not crowd out exceptions."""
 MAX_HITS = 64
 """Records kept for one log condition."""
-MAX_VARIANTS = 8
-"""Blocks that differ by numbers alone are looked at this often, then only counted."""
-MAX_SHAPES = 20_000
-"""Different shapes of blocks remembered at once."""
-_DIGITS = b"0123456789"
-_HEX = b"0123456789abcdef"
-"""What calm lines may differ by: request ids."""
-_CALM = frozenset({"DEBUG", "INFO"})
 _LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
 
 
@@ -66,31 +53,6 @@ class Analysis(NamedTuple):
     notes: tuple[str, ...]
 
 
-class _Shape:
-    """What is known of blocks that differ by numbers alone."""
-
-    __slots__ = ("kept", "kinds", "marked", "only_ready", "seen")
-
-    def __init__(self) -> None:
-        self.seen = 0
-        self.kept: list[object] = []
-        """Keys of the failures that the newest of them reports."""
-        self.marked: set[MomentKind] = set()
-        self.kinds: Kinds = ()
-        """The moments that such blocks may mark."""
-        self.only_ready = False
-        """True when they say that the server is up, and nothing else."""
-
-    def add(self, marked: Iterable[MomentKind], kept: list[object]) -> None:
-        """One more such block was looked at."""
-        self.seen += 1
-        self.kept = kept
-        self.marked.update(marked)
-        if self.seen == MAX_VARIANTS:
-            self.kinds = kinds_of(self.marked)
-            self.only_ready = self.marked == {"ready"}
-
-
 class Pipeline:
     """Feed lines, then finish. One instance per run."""
 
@@ -102,18 +64,12 @@ class Pipeline:
         self._facts = FactReader()
         self._intake = Intake(accepts, self._facts.feed)
         self._moments: list[Moment] = []
-        self._failures: dict[object, Failure] = {}
-        self._counts: dict[object, int] = {}
-        self._last: dict[object, int] = {}
-        self._shapes: dict[object, _Shape] = {}
-        self._marks: dict[object, frozenset[str]] = {}
+        self._failures = Failures()
+        self._shapes = Shapes()
         self._hits: dict[Any, list[Any]] = {}
         self._times: dict[int, str] = {}
-        self._starts: list[int] = []
         self._ready_run = -1
-        self._dropped = 0
         self._excess = Excess()
-        self._scattered = Scattered()
 
     @property
     def order(self) -> int:
@@ -133,7 +89,7 @@ class Pipeline:
     @property
     def seen(self) -> int:
         """How many failures were seen, repeated ones included; grows when there is something new."""
-        return sum(self._counts.values()) + self._dropped
+        return self._failures.seen
 
     def feed(self, raw: RawLine, process: Process | None = None) -> None:
         """Takes the next line of a source; `process` is what the source's path tells about the writer."""
@@ -152,34 +108,28 @@ class Pipeline:
 
     def forget(self) -> None:
         """Starts anew with what the log told of the deployment: for a log that never ends."""
-        for kept in (self._failures, self._counts, self._last, self._shapes, self._marks, self._hits, self._times):
+        for kept in (self._failures, self._shapes, self._hits):
             kept.clear()
-        self._scattered.clear()
         up = [moment for moment in self._moments if moment.kind in ("start", "ready")]
         self._moments = up[-2:]
         self._times = {moment.order: moment.time or "" for moment in self._moments}
-        self._dropped = 0
 
     def finish(self, *, flush: bool = True) -> Analysis:
         """Matches all failures and joins them to incidents. May be called again after more lines."""
         if flush:
             self.flush()
-        found = [
-            failure._replace(count=self._counts[key], last=self._last.get(key))
-            for key, failure in self._failures.items()
-        ]
         cases = [
-            Case(failure, tuple(self._match(failure, self._scattered.of(key))), marks)
-            for key, failure, marks in zip(self._failures, found, self._marks.values(), strict=True)
+            Case(failure := kept.counted(), tuple(self._match(failure, kept.records)), kept.marks)
+            for kept in self._failures.all
         ]
         cases = [
             case for case in cases if case.matches or case.failure.kind != "message" or case.failure.level in _LOUD
         ]
-        quoted = quotations(cases, self.catalogue.rules, self._run_of)
+        quoted = quotations(cases, self.catalogue.rules, self._shapes.run_of)
         cases += [Case(failure, tuple(self._match(failure))) for failure in quoted]
         notes: tuple[str, ...] = ()
-        if self._dropped:
-            notes = (f"More than {len(found)} different failures; {self._dropped} later ones were not analyzed.",)
+        if dropped := self._failures.dropped:
+            notes = (f"More than {len(self._failures)} different failures; {dropped} later ones were not analyzed.",)
         moments, clock_notes = self._moments, list[str]()
         if not self._arrival:
             cases, moments, clock_notes = joined(cases, self._moments, self._times)
@@ -208,7 +158,7 @@ class Pipeline:
 
     def _moment(self, moment: Moment) -> None:
         if moment.kind == "start":
-            insort(self._starts, moment.order)
+            self._shapes.started(moment.order)
         elif moment.kind in ACCESS_KINDS:
             last = self._moments[-1] if self._moments else None
             if last is not None and last.kind == moment.kind and last.source == moment.source:
@@ -216,46 +166,27 @@ class Pipeline:
                     return
                 self._times.pop(self._moments.pop().order, None)
         elif moment.kind == "ready":
-            run = self._run_of(moment.order)
+            run = self._shapes.run_of(moment.order)
             if self._ready_run == run:
                 return
             self._ready_run = run
         self._moments.append(moment)
         self._times[moment.order] = self._intake.time_before(moment.source)
 
-    def _run_of(self, order: int) -> int:
-        """How often the deployment had started by then; a block may be complete only after the next start."""
-        return bisect_right(self._starts, order)
-
     def _block(self, block: Block) -> None:
         """Looks at a block; one that differs from many before it by numbers alone is only counted."""
-        first = block.records[0]
-        text = text_of(block)
-        run = self._run_of(block.order)
-        key = (
-            run,
-            first.source,
-            first.process,
-            first.level,
-            short_key(text.encode("utf-8", "surrogatepass").translate(None, _HEX if first.level in _CALM else _DIGITS)),
-        )
-        shape = self._shapes.get(key)
-        if shape is not None and shape.seen >= MAX_VARIANTS:
-            if shape.kinds and not (shape.only_ready and self._ready_run == run):
+        first, text = block.records[0], text_of(block)
+        shape = self._shapes.of(first, block.order, text)
+        if shape.seen >= MAX_VARIANTS:
+            if shape.kinds and not (shape.only_ready and self._ready_run == self._shapes.run_of(block.order)):
                 self._moments_of(block, shape.kinds)
-            for kept in shape.kept:
-                self._counts[kept] += first.repeated
-                self._last[kept] = block.order
+            shape.again(first.repeated, block.order)
             return
         marked = self._moments_of(block)
         for record in block.records:
             self._facts.feed(record)
-        kept_keys = self._failures_of(block, text)
-        if shape is None:
-            if len(self._shapes) >= MAX_SHAPES:
-                self._shapes.clear()
-            shape = self._shapes[key] = _Shape()
-        shape.add(marked if ACCESS not in text else (*marked, *ACCESS_KINDS), kept_keys)
+        kept = self._failures_of(block, text)
+        shape.add(marked if ACCESS not in text else (*marked, *ACCESS_KINDS), kept)
 
     def _moments_of(self, block: Block, kinds: Kinds = ALL) -> list[MomentKind]:
         """Notes the moments that the block marks, of these kinds; returns theirs."""
@@ -264,7 +195,7 @@ class Pipeline:
             self._moment(moment)
         return [moment.kind for moment in marked]
 
-    def _failures_of(self, block: Block, text: str) -> list[object]:
+    def _failures_of(self, block: Block, text: str) -> list[Kept]:
         """Keeps the failures of a block and the log conditions that it satisfies."""
         found = failures(block)
         self._excess.block(block, found)
@@ -276,7 +207,7 @@ class Pipeline:
         marks = frozenset(hit[0] for hit in hits if self.catalogue.stands_alone(hit))
         if not found and (first.level in _LOUD or marks):
             found = [message_of(block, text)]
-        return [key for failure in found if (key := self._keep(failure, marks, block)) is not None]
+        return [kept for failure in found if (kept := self._keep(failure, marks, block)) is not None]
 
     def _hit(self, hit: Any, record: LogRecord, order: int, text: str) -> None:
         from diagnoser.catalogue import RecordHit
@@ -287,23 +218,12 @@ class Pipeline:
         else:
             kept[-1] = RecordHit(record, order, text)
 
-    def _keep(self, failure: Failure, marks: frozenset[str], block: Block) -> object | None:
-        """Keeps one of each different failure of a process and a run, with how often it came; returns its key."""
-        process = failure.process
-        place = (failure.source, process.host, process.pod, process.pid or process.name or process.role)
-        what = failure.text if failure.kind == "message" else failure.fingerprint
-        key = (self._run_of(failure.order), place, what, failure.level, mask(failure.header)[:200])
-        if key in self._failures:
-            self._counts[key] += failure.count
-            self._last[key] = failure.order
-        elif len(self._failures) < (MAX_FAILURES if failure.kind != "message" or marks else MAX_MESSAGES):
-            self._failures[key], self._marks[key], self._counts[key] = failure, marks, failure.count
-            self._scattered.keep(key, block.records)
+    def _keep(self, failure: Failure, marks: frozenset[str], block: Block) -> Kept | None:
+        """Keeps one of each different failure of a process and a run, with how often it came."""
+        kept = self._failures.keep(failure, marks, block.records, self._shapes.run_of(failure.order))
+        if kept is not None and kept.failure is failure:
             self._times[failure.order] = self._intake.time_before(failure.source)
-        else:
-            self._dropped += 1
-            return None
-        return key
+        return kept
 
     def _match(self, failure: Failure, records: Sequence[LogRecord] = ()) -> list[Match]:
         return self.catalogue.match(failure, self._facts.facts, self._hits, records=records)

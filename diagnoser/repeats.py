@@ -1,0 +1,99 @@
+"""Tells blocks that differ from many before them by numbers alone: these are only counted.
+
+What a block says decides what becomes of it; the numbers in it do so hardly ever. After `MAX_VARIANTS` of a shape
+were looked at, the next ones count as the newest of these did.
+"""
+
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Sequence
+
+from diagnoser.fingerprints import short_key
+from diagnoser.keeping import Kept
+from diagnoser.lifecycle import Kinds, MomentKind, kinds_of
+from diagnoser.model import LogRecord, Process
+
+MAX_VARIANTS = 8
+"""Blocks of one shape that are looked at."""
+MAX_SHAPES = 20_000
+"""Different shapes remembered at once."""
+_DIGITS = b"0123456789"
+_HEX = b"0123456789abcdef"
+"""What calm lines may differ by: request ids."""
+_CALM = frozenset({"DEBUG", "INFO"})
+
+
+class Shape:
+    """What is known of such blocks."""
+
+    __slots__ = ("kept", "kinds", "marked", "only_ready", "seen")
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.kept: Sequence[Kept] = ()
+        """The failures that the newest of them reports."""
+        self.marked: set[MomentKind] = set()
+        self.kinds: Kinds = ()
+        """The moments that such blocks may mark."""
+        self.only_ready = False
+        """True when they say that the server is up, and nothing else."""
+
+    def add(self, marked: Iterable[MomentKind], kept: Sequence[Kept]) -> None:
+        """One more such block was looked at."""
+        self.seen += 1
+        self.kept = kept
+        self.marked.update(marked)
+        if self.seen == MAX_VARIANTS:
+            self.kinds = kinds_of(self.marked)
+            self.only_ready = self.marked == {"ready"}
+
+    def again(self, count: int, order: int) -> None:
+        """One more came and was not looked at; it stands for `count`."""
+        for kept in self.kept:
+            kept.again(count, order)
+
+
+class Shapes:
+    """All shapes of a run."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        """Changes whenever `settled` may give another shape than before."""
+        self._known: dict[object, Shape] = {}
+        self._starts: list[int] = []
+
+    def started(self, order: int) -> None:
+        """The deployment started at this reading order: what happens from there on is another run's."""
+        insort(self._starts, order)
+        self.version += 1
+
+    def run_of(self, order: int) -> int:
+        """How often the deployment had started by then; a block may be complete only after the next start."""
+        return bisect_right(self._starts, order)
+
+    def of(self, record: LogRecord, order: int, text: str) -> Shape:
+        """The shape of a block with this text and this first record."""
+        key = self._key(order, record.source, record.process, record.level, text)
+        shape = self._known.get(key)
+        if shape is None:
+            if len(self._known) >= MAX_SHAPES:
+                self.clear()
+            shape = self._known[key] = Shape()
+        return shape
+
+    def settled(self, source: str, process: Process, level: str | None, text: str, order: int) -> Shape | None:
+        """The shape of a block of one record, if enough were looked at."""
+        shape = self._known.get(self._key(order, source, process, level, text))
+        return shape if shape is not None and shape.seen >= MAX_VARIANTS else None
+
+    def clear(self) -> None:
+        """Starts anew."""
+        self._known.clear()
+        self.version += 1
+
+    def _key(self, order: int, source: str, process: Process, level: str | None, text: str) -> object:
+        return self.run_of(order), source, process, level, short_key(without_numbers(text, level))
+
+
+def without_numbers(text: str, level: str | None) -> bytes:
+    """The text without what blocks of one shape may differ by."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _HEX if level in _CALM else _DIGITS)
