@@ -62,16 +62,28 @@ def _waits(rule_id: str, rules: Mapping[str, Rule]) -> bool:
 
 
 def excerpt(cases: list[Played], moments: Sequence[Moment], last: int | None) -> Found | None:
-    """A few lines that somebody asks about: of these, a warning that a rule explains is the answer."""
+    """A few lines that somebody asks about: of these, a warning that a rule explains is the answer.
+
+    A consequence of another process's failure is the answer too, if only that: it says whose log to fetch.
+    """
     if last is None or last > _EXCERPT_LINES or moments:
         return None
     told = [item for item in cases if item.part == "candidate" and item.causes]
     told = [item for item in told if item.causes[0].confidence != "possible"]
     if not told:
-        return None
+        return _consequence(cases)
     best = min(told, key=lambda item: (CONFIDENCES.index(item.causes[0].confidence), item.failure.order))
     reason = "These few lines do not show what came of it; this is the one that a rule explains."
     return Found(Picked(best, [reason]), cases, "startup")
+
+
+def _consequence(cases: list[Played]) -> Found | None:
+    """The first consequence of a failure elsewhere, where a program printed it as an error or without any level."""
+    followed = [item for item in cases if item.part == "symptom" and item.loud]
+    if not followed:
+        return None
+    reason = "These few lines only show what follows from the failure of another process."
+    return Found(Picked(followed[0], [reason], incomplete=True), cases, None)
 
 
 def refused_requests(cases: Sequence[Played], moments: Sequence[Moment], rules: Mapping[str, Rule]) -> Found | None:
@@ -90,7 +102,8 @@ def refused_requests(cases: Sequence[Played], moments: Sequence[Moment], rules: 
     if not chosen:
         return None
     root = min(chosen, key=lambda item: (not item.causes, -depth(item.failure), item.failure.order))
-    return Found(Picked(root, ["The server stayed up; only requests failed."]), loud, "requests")
+    incomplete = root.part == "wrapper" and not root.causes
+    return Found(Picked(root, ["The server stayed up; only requests failed."], incomplete), loud, "requests")
 
 
 def _fails_requests(item: Played, rules: Mapping[str, Rule]) -> bool:

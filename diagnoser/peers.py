@@ -27,6 +27,9 @@ _REMOTE = tuple(
         rf"remote=\[(?P<host>{_HOST})\]:\d+",
         rf"[Cc]all to (?:recv|send|connect)\w* (?:from|to) (?P<host>{_HOST})<\d+> failed",
         rf"\bunreachable peer (?P<host>{_HOST})\b",
+        rf"remote (?:mooncake|p2p) session (?P<host>{_HOST}):\d+\S* is not alive",
+        rf"Los(?:t|ing) connection with prefill instance \(bootstrap_addr: (?:https?://)?(?P<host>{_HOST}):\d+\)",
+        rf"Sending to (?P<host>{_HOST}):\d+ failed \(ret=",
     )
 )
 _STATED = tuple(

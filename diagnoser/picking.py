@@ -59,7 +59,11 @@ def _not_torn(candidates: list[Played], cases: list[Played]) -> list[Played]:
     """
     if not all(_broken_off(item) for item in candidates):
         return candidates
-    told = [item for item in cases if item.part in ("wrapper", "symptom") and item.terminal and item.failure.exceptions]
+    told = [
+        item
+        for item in cases
+        if item.terminal and (item.part == "symptom" or (item.part == "wrapper" and item.failure.exceptions))
+    ]
     return [
         item
         for item in candidates
@@ -139,6 +143,9 @@ def _weighed(candidates: list[Played]) -> tuple[list[Played], list[str]]:
         reason = ["A native line before the exception that reports it names the fault itself."] if exceptions else []
         return natives, reason
     spoken = [item for item in candidates if item.failure.kind != "message"] or candidates
+    said = [item for item in candidates if item.failure.kind == "message" and item.causes]
+    if said and all(_broken_off(item) and item.failure.order > said[0].failure.order for item in spoken):
+        return said, ["A traceback that breaks off before its exception tells less than the line before it."]
     whole = [item for item in spoken if not _broken_off(item)]
     since = min(
         (item.failure.order for item in whole if item.failure.kind == "exception" and item.causes), default=None

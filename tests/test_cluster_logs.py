@@ -121,3 +121,101 @@ def test_a_failed_assertion_of_c_code_is_named():
 
     assert (verdict, rule) == ("diagnosed", "process-abort")
     assert "state_ != kIdle" in message
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict"),
+    [
+        ("Decode instance could be dead, remote mooncake session 192.0.2.18:16121 is not alive", "incomplete"),
+        ("Request 7261 timed out after 300.0s in KVPoll.Bootstrapping", "incomplete"),
+        ("Aborted by AbortReq.", "healthy"),
+    ],
+)
+def test_a_request_of_sglang_that_was_not_transferred_points_to_the_other_side(reason, verdict):
+    log = f"""
+        [2025-03-14 10:20:29 TP3] Prefill batch. #new-seq: 1, #new-token: 4, #cached-token: 0, #inflight-req: 0
+        [2025-03-14 10:20:30 TP3] Prefill transfer failed for request rank=3 req.rid='a1' req.bootstrap_room=7261 with exception KVTransferError(bootstrap_room=7261): {reason}
+        [2025-03-14 10:20:31] INFO:     192.0.2.7:41000 - "POST /generate HTTP/1.1" 200 OK
+    """
+    report = report_of(textwrap.dedent(log).lstrip("\n"))
+
+    assert report.verdict == verdict
+    assert ("192.0.2.18" in str(report.incidents)) == ("192.0.2.18" in reason)
+
+
+def test_a_failed_transfer_without_its_native_line_asks_for_that_line():
+    log = "(Worker_TP1 pid=42) ERROR 03-14 10:20:30 [mooncake_connector.py:760] Sending to 192.0.2.9:15002 failed (ret=-1)"
+    report = report_of(log)
+    fetch = report.incidents[0].fetch
+
+    assert (report.verdict, report.incidents[0].impact) == ("incomplete", "requests")
+    assert "192.0.2.9" in fetch[0]
+    assert "glog" in fetch[1]
+
+
+def test_the_box_of_torchrun_is_read_without_its_frame():
+    log = """
+        Root Cause (first observed failure):
+        [0]:
+          time      : 2025-03-14_10:20:30
+          host      : node-a.example
+          rank      : 5 (local_rank: 1)
+          exitcode  : 1 (pid: 69812)
+          error_file: <N/A>
+          traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+        ============================================================
+    """
+    verdict, kind, message, _ = told(log)
+
+    assert (verdict, kind) == ("incomplete", "exit code 1")
+    assert "rank 5" in message
+
+
+def test_few_lines_of_a_consequence_are_not_called_healthy():
+    log = """
+        DeepEP timeout check failed: rank = 6, thread = 0, value = 0)
+        DeepEP timeout check failed: rank = 2, thread = 5, value = 1024)
+    """
+    assert told(log)[0] == "incomplete"
+
+
+def test_a_wait_for_ray_counts_when_the_log_ends_with_it():
+    wait = "(EngineCore pid=84) INFO 03-14 10:2{}:30 [ray_utils.py:464] Waiting for creating a placement group of specs for {} seconds. specs=[{{'GPU': 1.0}}].\n"
+    waits = "".join(wait.format(at, seconds) for at, seconds in enumerate((10, 30, 70, 150)))
+    on = "(EngineCore pid=84) INFO 03-14 10:25:30 [core.py:116] Initializing a V1 LLM engine (v0.26.0)\n" * 5
+
+    assert told(waits)[0] == "diagnosed"
+    assert told(waits + on) == ("healthy",)
+
+
+def test_a_line_that_a_rule_explains_beats_the_torn_traceback_behind_it():
+    log = """
+        ERROR 03-14 10:20:30 [core.py:396] The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file.
+        Process EngineCore_0:
+        Traceback (most recent call last):
+          File "/usr/lib/python3.12/multiprocessing/process.py", line 314, in _bootstrap
+            self.run()
+    """
+    assert told(log)[-1] == "ray-worker-process-died"
+
+
+def test_a_watchdog_that_ends_its_process_is_not_a_process_that_vanished():
+    log = """
+        (raylet) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the problem, check the logs for the dead worker.
+        (RayWorker pid=91) [E ProcessGroupNCCL.cpp:474] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1800305 milliseconds before timing out.
+        (RayWorker pid=91) [E ProcessGroupNCCL.cpp:494] To avoid data inconsistency, we are taking the entire process down.
+    """
+    report = report_of(textwrap.dedent(log).lstrip("\n"))
+
+    assert (report.verdict, report.incidents[0].impact) == ("incomplete", "hang")
+
+
+def test_a_line_of_ray_with_spaces_for_its_tab_is_no_part_of_the_exception_before_it():
+    log = """
+        (EngineCore_0 pid=411) Traceback (most recent call last):
+        (EngineCore_0 pid=411)   File "/opt/venv/lib/python3.12/site-packages/nixl/_api.py", line 266, in register_memory
+        (EngineCore_0 pid=411)     self.agent.registerMem(reg_descs, handle_list)
+        (EngineCore_0 pid=411) nixl._bindings.nixlBackendError: NIXL_ERR_BACKEND
+        (EngineCore_0 pid=411) 2025-03-14 10:20:30,523       ERROR worker.py:427 -- Unhandled error (suppress with 'RAY_IGNORE_UNHANDLED_ERRORS=1'): ray::RayWorkerWrapper.execute_method() (pid=533)
+    """
+    assert told(log)[1:3] == ("nixl._bindings.nixlBackendError", "NIXL_ERR_BACKEND")

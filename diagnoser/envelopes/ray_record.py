@@ -35,7 +35,7 @@ ENVELOPE = Envelope(
     pattern=(
         rf"\[({_TIME}) ([DIWEFC]) \d{{1,10}} \d{{1,20}}\] (?:\((\w{{1,40}})\) )?"
         r"(?:([\w./-]{1,120}\.(?:cc|h|cpp):\d{1,6}): ?)?"
-        rf"|({_TIME})[\t ]([A-Z]{{4,8}})[\t ]([\w./-]{{1,120}}:\d{{1,6}}) -- "
+        rf"|({_TIME})[\t ]{{1,12}}([A-Z]{{4,8}})[\t ]{{1,12}}([\w./-]{{1,120}}:\d{{1,6}}) -- "
         rf"|(DEBUG|INFO|WARNING|ERROR|CRITICAL) ({_TIME}) "
         r"([\w.:-]{1,120} [\w-]{1,40}(?: [\w./-]{1,80}:\d{1,6})?) --? "
     ),
@@ -43,6 +43,7 @@ ENVELOPE = Envelope(
     samples=(
         "2025-03-14 10:20:30,123\tINFO worker.py:2038 -- Started a local Ray instance.",
         "2025-03-14 10:20:30,123 WARNING worker.py:439 -- text",
+        "2025-03-14 10:20:30,123       ERROR worker.py:427 -- Unhandled error: ray::Worker.run() (pid=91)",
         "[2025-03-14 10:20:30,123 E 94 94] (raylet) node_manager.cc:3007: 1 Workers killed due to memory pressure",
         "[2025-03-14 10:20:30,123 W 94 95] gcs_client.cc:210: Couldn't connect",
         "ERROR 2025-03-14 10:20:30,123 controller 93 -- text",

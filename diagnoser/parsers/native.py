@@ -58,7 +58,7 @@ def _dumped(dump: Shape, lines: Sequence[Line]) -> Found | None:
         if at is None:
             return None
         return Found("native", None, "\n".join(body[at : at + 40]), (), lines[at].number, lines[-1].number)
-    if lines[0].body.startswith("="):
+    if lines[0].body.startswith(("=", "Root Cause")):
         return _elastic(lines)
     frames = _frames(lines)
     text_lines = [text for text in body if not FRAME.match(text) and not _AT_FRAME.match(text)]
