@@ -36,16 +36,29 @@ _new = tuple.__new__
 
 
 class Meaning(NamedTuple):
-    """What a prefix says."""
+    """What a prefix says at any time; the same object as long as it is remembered."""
 
     process: Process
-    time: str | None
     level: str | None
     site: str | None
     format: str
     outer: tuple[Process, ...]
+    prefixed: bool = True
     blank: int = 0
     """Blanks after the remembered text that belong to the prefix."""
+
+
+class Known(NamedTuple):
+    """What a line says that begins like one before."""
+
+    meaning: Meaning
+    time: str | None
+    body: str
+
+    def record(self, source: str, number: int) -> LogRecord:
+        """The line's record."""
+        (process, level, site, name, outer, prefixed, _), time, body = self
+        return _new(LogRecord, (body, source, number, process, time, level, site, name, 1, prefixed, outer))
 
 
 class _Layout(NamedTuple):
@@ -61,8 +74,9 @@ class Memory:
 
     def __init__(self, plain: Process) -> None:
         """`plain` is the writer of a line without any prefix."""
-        self._plain = plain
-        self._records: dict[str, Meaning | None] = {}
+        self._plain = _plain(plain)
+        self._records: dict[str, tuple[Meaning, str | None] | None] = {}
+        """Meaning and time; None where the prefix does not end at its first bracket."""
         self._layouts: dict[bytes, _Layout] = {}
         """By the prefix with zeros for digits."""
         self._timed: dict[tuple[str, str], Meaning] = {}
@@ -71,14 +85,14 @@ class Memory:
 
     def forget(self, plain: Process) -> None:
         """Start anew with another writer of plain lines."""
-        self._plain = plain
+        self._plain = _plain(plain)
         self._records.clear()
         self._layouts.clear()
         self._timed.clear()
         self._writers.clear()
 
-    def recall(self, text: str, source: str, number: int) -> LogRecord | None:
-        """The record of a line that begins like one before, or is plain indented text; None for any other line."""
+    def recall(self, text: str) -> Known | None:
+        """What a line says that begins like one before, or is plain indented text; None for any other line."""
         cut = text.find("] ", 0, _REACH) + 2
         if cut > 1:
             head = text[:cut]
@@ -93,45 +107,44 @@ class Memory:
                 body = text[cut:]
                 if head in body or not is_clean(body):  # several records on one line, see `split_collapsed`
                     return None
-                process, time, level, site, name, outer, _ = known
-                if name == _UNTIMED and not body.startswith(_CALM_TEXT):
+                meaning, time = known
+                if meaning.format == _UNTIMED and not body.startswith(_CALM_TEXT):
                     return None
-                return _new(LogRecord, (body, source, number, process, time, level, site, name, 1, True, outer))
+                return _new(Known, (meaning, time, body))
         blanks = text.find("  ", 0, _REACH)
         if blanks < 0:
             return None
         if blanks == 0:
             if text[2:3] in _NOT_INDENTED_TEXT or ".py:" in text or not is_clean(text):
                 return None
-            return _new(LogRecord, (text, source, number, self._plain, None, None, None, "plain", 1, False, ()))
+            return _new(Known, (self._plain, None, text))
         written = self._writers.get(text[:blanks])
         if written is None:
             return None
-        process, _, level, _, name, outer, blank = written
+        blank = written.blank
         body = text[blanks + blank :]
-        if name == _PADDED:
+        if written.format == _PADDED:
             if text.find(_BLANKS[:blank], blanks, blanks + blank) < 0 or not is_clean(body):
                 return None
         elif not body.startswith("  ") or body[2:3] in _NOT_INDENTED_TEXT or not is_clean(body):
             return None
-        return _new(LogRecord, (body, source, number, process, None, level, None, name, 1, True, outer))
+        return _new(Known, (written, None, body))
 
-    def _at_another_time(self, head: str) -> Meaning | None:
+    def _at_another_time(self, head: str) -> tuple[Meaning, str | None] | None:
         """What a prefix means that came before, but with another time in it; noted for the lines that follow."""
         layout = self._layouts.get(zeroed(head))
         if layout is None:
             return None
         start, time_end, end = layout
-        known = self._timed.get((head[:start], head[end:]))
-        if known is None:
+        meaning = self._timed.get((head[:start], head[end:]))
+        if meaning is None:
             return None
-        process, _, level, site, name, outer, blank = known
-        found = _new(Meaning, (process, head[start:time_end], level, site, name, outer, blank))
+        known = meaning, head[start:time_end]
         if end == time_end:
             if len(self._records) > _REMEMBERED:
                 self._records.clear()
-            self._records[head] = found
-        return found
+            self._records[head] = known
+        return known
 
     def remember(self, text: str, record: LogRecord) -> bool:
         """Note what the prefix of the text means; False when it is none that can come back."""
@@ -151,9 +164,7 @@ class Memory:
             return False
         if len(self._writers) > _REMEMBERED:
             self._writers.clear()
-        self._writers[text[:blanks]] = Meaning(
-            record.process, None, record.level, None, record.format, record.outer, blank
-        )
+        self._writers[text[:blanks]] = _meaning(record)._replace(blank=blank)
         return True
 
     def _remember_record(self, head: str, text: str, record: LogRecord) -> bool:
@@ -170,7 +181,7 @@ class Memory:
             if head.find("] ", first) + 2 != len(head) or self._records.get(head[:first]) is not None:
                 return False
             self._records[head[:first]] = None
-        meaning = Meaning(record.process, record.time, record.level, record.site, record.format, record.outer)
+        meaning = _meaning(record)
         time = pattern.search(head)
         if time is None and record.format == "glog":  # in brackets, where it may also be a custom prefix of vLLM
             return False
@@ -179,10 +190,13 @@ class Memory:
                 self._layouts.clear()
                 self._timed.clear()
             self._layouts[zeroed(head)] = _Layout(time.start(), time.end(1), time.end())
-            self._timed[head[: time.start()], head[time.end() :]] = meaning
+            key = head[: time.start()], head[time.end() :]
+            if self._timed.get(key) == meaning:
+                meaning = self._timed[key]
+            self._timed[key] = meaning
             if time.end() != time.end(1):  # it never comes again as it is
                 return True
-        self._records[head] = meaning
+        self._records[head] = meaning, record.time
         return True
 
     def _remember_untimed(self, head: str, record: LogRecord) -> bool:
@@ -190,8 +204,16 @@ class Memory:
             return False
         if len(self._records) > _REMEMBERED:
             self._records.clear()
-        self._records[head] = Meaning(record.process, None, record.level, None, record.format, record.outer)
+        self._records[head] = _meaning(record), None
         return True
+
+
+def _meaning(record: LogRecord) -> Meaning:
+    return Meaning(record.process, record.level, record.site, record.format, record.outer)
+
+
+def _plain(process: Process) -> Meaning:
+    return Meaning(process, None, None, "plain", (), prefixed=False)
 
 
 def is_clean(text: str) -> bool:

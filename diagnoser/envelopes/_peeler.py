@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from diagnoser.envelopes._base import Envelope, Peeling
 from diagnoser.envelopes._claims import Claims
 from diagnoser.envelopes._discovery import compiled
 from diagnoser.envelopes._glue import split_collapsed, split_glued
-from diagnoser.envelopes._memory import Memory
+from diagnoser.envelopes._memory import Known, Memory
 from diagnoser.envelopes._pieces import Pieces
 from diagnoser.envelopes._quotation import is_quotation
 from diagnoser.envelopes._repair import Repair, strip_ansi
@@ -46,23 +46,36 @@ class Peeler:
         self._collector: Envelope | None = None
         self._owed: tuple[int, Process, tuple[Process, ...]] | None = None
 
-    def feed(self, raw: RawLine) -> Iterable[LogRecord]:
+    def feed(self, raw: RawLine) -> Sequence[LogRecord]:
         """The records that this line completes: none for a piece of a longer line, several for some JSON objects."""
+        found = self.look(raw)
+        return found if isinstance(found, list) else [found.record(raw.source, raw.number)]
+
+    def look(self, raw: RawLine) -> Known | list[LogRecord]:
+        """The same; only what the line says, not yet as a record, when it begins like one before."""
         if len(raw[0]) >= self._wraps.width or self._wraps.held is not None:
             whole = self._wraps.feed(raw)
-            if len(whole) != 1:
+            if len(whole) != 1 or whole[0] is not raw:
                 return [record for line in whole for record in self._line(line)]
-            raw = whole[0]
-        return self._line(raw)
-
-    def _line(self, raw: RawLine) -> Iterable[LogRecord]:
         if self._owed is None and not self._repair.watchful:
-            record = self._memory.recall(raw[0], raw[1], raw[2])
-            if record is None and self._collector is not None:
-                record = self._behind_collector(raw, self._collector)
+            known = self._memory.recall(raw[0])
+            if known is not None:
+                self.formats[known[0].format] += 1
+                return known
+        return self._unknown(raw)
+
+    def _line(self, raw: RawLine) -> Sequence[LogRecord]:
+        if self._owed is None and not self._repair.watchful and (known := self._memory.recall(raw.text)):
+            self.formats[known.meaning.format] += 1
+            return [known.record(raw.source, raw.number)]
+        return self._unknown(raw)
+
+    def _unknown(self, raw: RawLine) -> list[LogRecord]:
+        if self._collector is not None and self._owed is None and not self._repair.watchful:
+            record = self._behind_collector(raw, self._collector)
             if record is not None:
-                self.formats[record[7]] += 1
-                return (record,)
+                self.formats[record.format] += 1
+                return [record]
         return self._slow(raw)
 
     def close(self) -> Iterable[LogRecord]:
@@ -76,9 +89,9 @@ class Peeler:
         text = raw.text.strip("\r")
         mended = self._repair.line(text)
         owed = self._owed
-        if mended is not text and owed is None and (known := self._memory.recall(mended, raw.source, raw.number)):
-            self.formats[known.format] += 1
-            return [known]
+        if mended is not text and owed is None and (known := self._memory.recall(mended)):
+            self.formats[known.meaning.format] += 1
+            return [known.record(raw.source, raw.number)]
         peelings = self._peel(Peeling(mended), raw)
         if len(peelings) == 1 and peelings[0].done and (parts := split_collapsed(mended, peelings[0].text)):
             peelings = [peeling for part in parts for peeling in self._peel(Peeling(part), raw)]
@@ -104,7 +117,7 @@ class Peeler:
             if peeling.time is not None and not peeling.prefixed and not peeling.done:
                 peeling.inner = peeling.text
                 peeling.collector = envelope if depth == 0 else None
-                if self._is_known(peeling, raw):
+                if self._is_known(peeling):
                     return [peeling]
         if "\r" in peeling.text:
             return self._peel_states(peeling, raw)
@@ -147,19 +160,23 @@ class Peeler:
             return None
         if peeling.pod or peeling.container or peeling.host:
             return None
-        record = self._memory.recall(peeling.text, raw[1], raw[2])
-        if record is None or record.time is not None:
+        known = self._memory.recall(peeling.text)
+        if known is None:
+            return None
+        record = known.record(raw[1], raw[2])
+        if record.time is not None:
             return record
         return record._replace(time=peeling.time, format=record.format if record.prefixed else collector.name)
 
-    def _is_known(self, peeling: Peeling, raw: RawLine) -> bool:
+    def _is_known(self, peeling: Peeling) -> bool:
         """Read the rest behind a collector's prefix at once, if it begins like one before."""
-        known = self._memory.recall(peeling.text, raw.source, raw.number)
-        if known is None or not known.prefixed:
+        known = self._memory.recall(peeling.text)
+        if known is None or not known.meaning.prefixed:
             return False
-        peeling.text, peeling.process, peeling.outer = known.body, known.process, known.outer
-        peeling.time, peeling.level, peeling.site = known.time or peeling.time, known.level, known.site
-        peeling.format, peeling.prefixed, peeling.done = known.format, True, True
+        meaning = known.meaning
+        peeling.text, peeling.process, peeling.outer = known.body, meaning.process, meaning.outer
+        peeling.time, peeling.level, peeling.site = known.time or peeling.time, meaning.level, meaning.site
+        peeling.format, peeling.prefixed, peeling.done = meaning.format, True, True
         return True
 
     def _records(self, peelings: list[Peeling], raw: RawLine) -> list[LogRecord]:

@@ -79,7 +79,7 @@ def peeled(texts: list[str]) -> list[LogRecord]:
 def test_lines_are_read_as_without_memory(texts: list[str]) -> None:
     remembered = peeled(texts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Memory, "recall", lambda self, text, source, number: None)
+        patch.setattr(Memory, "recall", lambda self, text: None)
         assert peeled(texts) == remembered
 
 
