@@ -36,6 +36,9 @@ _PATTERNS = {
         rf"((?:site|dist)-packages/(?:{_PACKAGES})/[^\"]{{1,300}}\", line \d{{1,7}}, in )(init|call|enter|exit|new)$"
     ),
     "bold-or-eaten-call": r"(?<=\.)(init|call|enter|exit|new)(?=\()",
+    "return-as-text": (
+        r"\^M(?=\([A-Z]\w{1,60} (?:rank=\d{1,6} )?pid=\d{1,10}\) |(?:INFO|WARNING|ERROR) (?:\d{4}-)?\d\d-\d\d )"
+    ),
     "tag": r"</?(?:pre|code|details|summary|p|br|div|span)(?: [^<>]{0,200})?/?>",
 }
 _PLAIN_QUOTES = str.maketrans({
@@ -105,8 +108,9 @@ class Repair:
             text, found = _pattern("eaten-dunder").subn(r"\1__\2__", text)
             self._eaten = self._eaten or found > 0
             self.watchful = self.watchful or self._eaten
-        if text.endswith("^M"):
-            text = text[:-2]
+        if "^M" in text:
+            # With the line ends gone, it stands where a record ended; a blank is what other pastes have there.
+            text = _pattern("return-as-text").sub(" ", text).removesuffix("^M")
         first = text[:1]
         if self._margin or first in ">`~" or (first in " \t" and text.lstrip()[:1] in "|([DIWECT{"):
             text = self._mend_margin(text)

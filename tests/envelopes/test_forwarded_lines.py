@@ -43,3 +43,19 @@ def test_numbers_in_brackets_are_taken_off_once_a_traceback_followed_them() -> N
 
 def test_a_shells_job_number_stays() -> None:
     assert [record.body for record in peel("[1] 4242", "[1] Killed sleep 4")] == ["[1] 4242", "[1] Killed sleep 4"]
+
+
+def test_the_line_numbers_of_a_pager_are_taken_off() -> None:
+    texts = ("Traceback (most recent call last):", FRAME, "    raise ValueError(text)", "ValueError: boom")
+    records = peel(*(f"{number:4d} {text}" for number, text in enumerate(texts, 404)))
+    assert [record.body for record in records] == list(texts)
+
+
+def test_a_number_before_plain_text_stays() -> None:
+    assert [record.body for record in peel("404 requests were answered")] == ["404 requests were answered"]
+
+
+def test_records_that_lost_their_line_ends_to_returns_are_parted() -> None:
+    head = "^[[1;36m(APIServer pid=43)^[[0;0m ERROR 03-14 10:20:30 [serving_chat.py:250] "
+    records = peel(f"{head}Traceback (most recent call last):^M{head}{FRAME}^M")
+    assert [record.body for record in records] == ["Traceback (most recent call last):", FRAME]
