@@ -26,7 +26,7 @@ ENVIRONMENT = (
 EXIT_STATUS = (
     ("0", "No failure, or a shutdown that was asked for."),
     ("1", "A failure, and a rule explains it; or an error found by check."),
-    ("2", "Wrong usage, an input that can't be read, a rule file that is wrong, or a bug in Diagnoser itself."),
+    ("2", "Wrong usage, an unreadable or empty input, a rule file that is wrong, or a bug in Diagnoser itself."),
     ("3", "A failure that no rule explains, or whose root cause is not in the log."),
 )
 FILES = (("diagnoser.toml", "Settings of a project: rules, ignore, runbook_url, redact, redact_hosts."),)

@@ -81,14 +81,10 @@ def reader(settings: Settings) -> Callable[[str], Report]:
     """Diagnoses a log with the rules of these settings."""
 
     def read(path: str) -> Report:
+        from diagnoser.cli.diagnosing import report_on
         from diagnoser.cli.settings import catalogue_of
-        from diagnoser.pipeline import analyse
-        from diagnoser.sources import open_sources
 
-        sources, errors = open_sources([path])
-        if errors:
-            raise errors[0]
-        return analyse(sources, catalogue_of(settings), runbook_url=settings.runbook_url)
+        return report_on(path, catalogue_of(settings), runbook_url=settings.runbook_url)
 
     return read
 

@@ -2,9 +2,17 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diagnoser.cli.settings import Settings, catalogue_of, deliver
+
+if TYPE_CHECKING:
+    from diagnoser.catalogue import Catalogue
+    from diagnoser.model import Report
+    from diagnoser.sources import Source
+
+_MOST_NAMES = 3
+"""Empty logs that are named."""
 
 
 def diagnose_logs(logs: Sequence[str], options: dict[str, Any]) -> int:
@@ -23,14 +31,23 @@ def diagnose_logs(logs: Sequence[str], options: dict[str, Any]) -> int:
     if errors and not sources:
         return 2
     report = _report(sources, catalogue, settings, options, [f"not read: {error}" for error in errors])
-    report = settings.prepare(report)
-    deliver(report, settings)
+    empty = [source.name for source in report.sources if not source.bytes]
+    all_empty = len(empty) == len(report.sources)
+    if empty and not all_empty:
+        report = _noting(report, f"{_listed(empty)}: empty")
+    deliver(settings.prepare(report), settings)
+    if all_empty:
+        say_empty(empty)
     if errors:
         return 2
-    return 0 if options["exit_zero"] else int(report.exit_code)
+    if options["exit_zero"]:
+        return 0
+    return 2 if all_empty else report.exit_code
 
 
-def _report(sources: Any, catalogue: Any, settings: Settings, options: dict[str, Any], notes: list[str]) -> Any:
+def _report(
+    sources: "list[Source]", catalogue: "Catalogue", settings: Settings, options: dict[str, Any], notes: list[str]
+) -> "Report":
     """Reads the sources, with what a reader at a terminal sees of it."""
     from diagnoser.cli import progress
     from diagnoser.pipeline import report_of, run
@@ -49,6 +66,41 @@ def _report(sources: Any, catalogue: Any, settings: Settings, options: dict[str,
             line.close()
     notes += span.notes if span is not None else []
     return report_of(analysis, sources, catalogue, runbook_url=settings.runbook_url, notes=notes)
+
+
+def report_on(path: str, catalogue: "Catalogue", *, runbook_url: str | None = None) -> "Report":
+    """The report on a log that another command asks for; raises InputError for what can't be read or is empty."""
+    from diagnoser.errors import InputError
+    from diagnoser.pipeline import analyse
+    from diagnoser.sources import open_sources
+
+    sources, errors = open_sources([path])
+    if errors:
+        raise errors[0]
+    report = analyse(sources, catalogue, runbook_url=runbook_url)
+    if not any(source.bytes for source in report.sources):
+        raise InputError(path, "nothing to read", expected="a log")
+    return report
+
+
+def say_empty(names: Sequence[str]) -> None:
+    """Says on standard error that nothing came: no failure was found, but none was looked for either."""
+    if "<stdin>" in names:
+        text = "nothing came on standard input; see whether the command before the pipe failed"
+    else:
+        text = f"{_listed(names)}: nothing to read"
+    print(f"diagnose: {text}", file=sys.stderr)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names, and how many there are beyond them."""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
+
+
+def _noting(report: "Report", note: str) -> "Report":
+    coverage = report.coverage
+    return report._replace(coverage=coverage._replace(notes=(*coverage.notes, note)))
 
 
 def watch_pipe(settings: Settings, *, tee: bool) -> int:

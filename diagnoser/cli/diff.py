@@ -118,16 +118,12 @@ def _side(path: str, settings: Settings, catalogue: list[Any]) -> Side:
     stored = _stored_report(path)
     if stored is not None:
         return Side(path, stored)
-    from diagnoser.pipeline import analyse
+    from diagnoser.cli.diagnosing import report_on
     from diagnoser.render.json import as_dict
-    from diagnoser.sources import open_sources
 
     if not catalogue:
         catalogue.append(catalogue_of(settings))
-    sources, errors = open_sources([path])
-    if errors:
-        raise errors[0]
-    return Side(path, as_dict(settings.prepare(analyse(sources, catalogue[0]))))
+    return Side(path, as_dict(settings.prepare(report_on(path, catalogue[0]))))
 
 
 def _stored_report(path: str) -> dict[str, Any] | None:

@@ -46,9 +46,14 @@ def watch(source: Input, settings: Settings, wishes: Wishes) -> int:
         source.feed(session, tick)
         speaker.tell(watcher.look(time.monotonic(), final=True))
     except Stop:
-        pass
+        return speaker.status
     except KeyboardInterrupt:
         return 130
+    if not any(stream.bytes for stream in session.streams.values()):
+        from diagnoser.cli.diagnosing import say_empty
+
+        say_empty(list(session.streams))
+        return 2
     return speaker.status
 
 

@@ -18,7 +18,8 @@ def check_world_size(case: Case) -> Iterator[Finding]:
         return
     needed, devices = deployment.local_world_size, _devices(case)
     if devices is None:
-        yield skipped(name, f"{needed} GPUs are needed on this node", "the number of GPUs (--devices N)")
+        gpus = "1 GPU is" if needed == 1 else f"{needed} GPUs are"
+        yield skipped(name, f"{gpus} needed on this node", "the number of GPUs (--devices N)")
         return
     inputs = {"ranks on this node": needed, "visible devices": devices, **deployment.parallel_inputs}
     if needed <= devices:
