@@ -75,18 +75,14 @@ def test_any_order_of_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert everything(sources[n]) == expected[n]
 
 
-def test_one_thread_begins_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("threads", "worth_bytes"), [(1, 0), (2, 10_000_000)], ids=["with one thread", "with little to read"]
+)
+def test_nothing_is_begun(threads: int, worth_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "STRIPED_BYTES", worth_bytes)
     sources = opened([make_log(tmp_path / "log", 1, 4000, WORDS)])
     before = threading.active_count()
-    read_ahead(sources, 1)
-    assert threading.active_count() == before
-
-
-def test_little_is_not_worth_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windows, "STRIPED_BYTES", 10_000_000)
-    sources = opened([make_log(tmp_path / "log", 1, 4000, WORDS)])
-    before = threading.active_count()
-    read_ahead(sources, 2)
+    read_ahead(sources, threads)
     assert threading.active_count() == before
 
 
