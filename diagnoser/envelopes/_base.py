@@ -144,6 +144,13 @@ class Envelope(NamedTuple):
     """With `confirm`: what must follow the prefix to confirm it, where a known format or a traceback is not enough."""
 
 
+FOREIGN = (
+    r"\((?:EngineCore|APIServer|VllmWorker|RayWorkerWrapper|Worker)[\w ]{0,40}?(?: rank=\d{1,6})? pid=\d{1,10}[,)]"
+    r"|(?:DEBUG|INFO|WARNING|ERROR) (?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d [\[\w]"
+    r'|  File "[^"\n]{1,300}", line \d{1,7}, in '
+)
+"""A record of vLLM or the frame of a traceback: what no program writes for itself behind a prefix of its own."""
+
 LEVELS = {
     "D": "DEBUG", "I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL", "C": "CRITICAL",
     "TRACE": "DEBUG", "DEBUG": "DEBUG", "INFO": "INFO", "INFORMATION": "INFO", "NOTICE": "INFO",

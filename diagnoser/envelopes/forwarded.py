@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from diagnoser.envelopes._base import DIGITS, Envelope, Peeling
+from diagnoser.envelopes._base import DIGITS, FOREIGN, Envelope, Peeling
 
 _TIME = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 _VLLM_TIME = r"(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:"
@@ -41,10 +41,7 @@ ENVELOPE = Envelope(
     ),
     peel=peel_forwarded,
     confirm=True,
-    shown_by=(
-        rf"\((?:EngineCore|APIServer|VllmWorker|Worker)[\w ]{{0,40}}?(?: rank=\d{{1,6}})? pid=\d{{1,10}}\)"
-        rf'|{_LEVEL} {_VLLM_TIME}\d\d [\[\w]|  File "[^"\n]{{1,300}}", line \d{{1,7}}, in '
-    ),
+    shown_by=FOREIGN,
     samples=(
         "2026-03-14 10:20:30,123 - __main__ - INFO - ERROR 03-14 10:20:30 [core.py:515] boom",
         "2026-03-14 10:20:30,123 - INFO - (EngineCore_DP0 pid=43) ERROR 03-14 10:20:30 [core.py:842] boom",

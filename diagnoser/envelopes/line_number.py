@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 
-from diagnoser.envelopes._base import DIGITS, Envelope, Peeling
+from diagnoser.envelopes._base import DIGITS, FOREIGN, Envelope, Peeling
+
+_HEADER = re.escape("Traceback (most recent call last)")
 
 
 def peel_line_number(match: re.Match[str], peeling: Peeling) -> bool | None:
@@ -25,6 +27,7 @@ ENVELOPE = Envelope(
     pattern=r"(?P<key>) {0,7}\d{1,7}[ \t](?=\S| {2,40}\S)",
     peel=peel_line_number,
     confirm=True,
+    shown_by=rf"{_HEADER}|{FOREIGN}",
     samples=(
         "    404 (EngineCore pid=43) ERROR 03-14 10:20:30 [core.py:842] boom",
         "   17\tTraceback (most recent call last):",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from diagnoser.envelopes._base import Envelope, Peeling
+from diagnoser.envelopes._base import FOREIGN, Envelope, Peeling
+
+_HEADER = re.escape("Traceback (most recent call last)")
 
 
 def peel_numbered_label(match: re.Match[str], peeling: Peeling) -> bool | None:
@@ -24,6 +26,7 @@ ENVELOPE = Envelope(
     pattern=r"(?P<key>(?:\[\d{1,5}\] ){1,3})",
     peel=peel_numbered_label,
     confirm=True,
+    shown_by=rf"{_HEADER}|{FOREIGN}",
     samples=(
         "[0] Traceback (most recent call last):",
         '[1] [0]   File "/opt/venv/lib/python3.12/site-packages/pkg/a.py", line 3, in load',

@@ -59,3 +59,8 @@ def test_records_that_lost_their_line_ends_to_returns_are_parted() -> None:
     head = "^[[1;36m(APIServer pid=43)^[[0;0m ERROR 03-14 10:20:30 [serving_chat.py:250] "
     records = peel(f"{head}Traceback (most recent call last):^M{head}{FRAME}^M")
     assert [record.body for record in records] == ["Traceback (most recent call last):", FRAME]
+
+
+def test_counts_and_lists_of_errors_stay() -> None:
+    lines = ["  12 ValueError: boom", "[1] ValueError: boom", "[2] Killed"]
+    assert [record.body for record in peel(*lines)] == lines
