@@ -7,14 +7,16 @@ sources of a run can be taken in one after the other, side by side, or in anothe
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from diagnoser.envelopes import Peeler
+from diagnoser.envelopes import Known, Meaning, Peeler
+from diagnoser.lanes import MOST_LANES, Lane, OpenStream
 from diagnoser.model import LogRecord, Process, RawLine
 from diagnoser.own_reports import OwnReports
-from diagnoser.parsers import Assembler, Block
+from diagnoser.parsers import Block
 from diagnoser.peers import own_host
+from diagnoser.repeats import Shapes
 from diagnoser.streams import StreamKey, Streams
 
 MAX_STREAMS = 512
@@ -51,7 +53,7 @@ class Counted(Protocol):
 class _Place:
     """What is kept of one source while it is read."""
 
-    __slots__ = ("before", "hosts", "peeler", "process", "time")
+    __slots__ = ("before", "hosts", "lanes", "peeler", "process", "time")
 
     def __init__(self) -> None:
         self.peeler: Peeler | None = None
@@ -64,18 +66,26 @@ class _Place:
         """Hosts that it says it is from."""
         self.process: Process | None = None
         """The writer of its newest line."""
+        self.lanes: dict[int, Lane] = {}
+        """By the identity of what a prefix means."""
 
 
 class Intake:
-    """Feed lines, take blocks. `aside` gets the records that `accepts` refuses."""
+    """Feed lines, take blocks. `aside` gets the records that `accepts` refuses.
 
-    def __init__(self, accepts: Accepts | None = None, aside: Callable[[LogRecord], None] | None = None) -> None:
+    Blocks of one record whose shape is settled in `shapes` are not given but counted there.
+    """
+
+    def __init__(
+        self, shapes: Shapes, accepts: Accepts | None = None, aside: Callable[[LogRecord], None] | None = None
+    ) -> None:
         self.order = 0
         """Reading order of the last record."""
         self._accepts = accepts
         self._aside = aside
+        self._shapes = shapes
         self._streams = Streams()
-        self._assemblers: OrderedDict[StreamKey, Assembler] = OrderedDict()
+        self._open_streams: OrderedDict[StreamKey, OpenStream] = OrderedDict()
         """Open streams, the longest silent first (a plain dict would look for its first key among the deleted)."""
         self._last: StreamKey | None = None
         self._places: dict[str, _Place] = {}
@@ -83,13 +93,18 @@ class Intake:
         self._own = OwnReports()
         self._cut_short = 0
 
-    def feed(self, raw: RawLine, process: Process | None = None) -> list[Block]:
+    def feed(self, raw: RawLine, process: Process | None = None) -> Sequence[Block]:
         """Takes the next line of a source; `process` is what the source's path tells about the writer."""
         place = self._places.get(raw[1])
         if place is None or place.peeler is None:
             place = self._open(raw[1], process)
+        found = place.peeler.look(raw)  # type: ignore[union-attr]  # opened above
+        if not isinstance(found, list):
+            if (counted := self._held(found, place, raw)) is not None:
+                return counted
+            found = [found.record(raw[1], raw[2])]
         done: list[Block] = []
-        for record in place.peeler.feed(raw):  # type: ignore[union-attr]  # opened above
+        for record in found:
             if record[5] is not None or record[6] is not None:  # its level or its site: no part of a report
                 self._record(record, place, done)
             else:
@@ -103,9 +118,10 @@ class Intake:
         place = self._places.get(name)
         if place is not None and place.peeler is not None:
             peeler, place.peeler = place.peeler, None
+            place.lanes.clear()
             for record in (*peeler.close(), *self._own.close(name)):
                 self._record(record, place, done)
-        for key in [key for key in self._assemblers if key.source == name]:
+        for key in [key for key in self._open_streams if key.source == name]:
             done += self._close(key)
         return done
 
@@ -120,10 +136,10 @@ class Intake:
             for record in self._own.close(source):
                 self._record(record, self._places[source], done)
         yield from done
-        for key in list(self._assemblers):
+        for key in list(self._open_streams):
             if quiet is not None:
-                limit = unfinished if unfinished is not None and self._assemblers[key].unfinished else quiet
-                if self._assemblers[key].latest > limit:
+                limit = unfinished if unfinished is not None and self._open_streams[key].unfinished else quiet
+                if self._open_streams[key].latest > limit:
                     continue
             yield from self._close(key)
 
@@ -169,19 +185,62 @@ class Intake:
                 self._aside(record)
             return
         key = self._streams.feed(record)
-        assembler = self._assemblers.get(key)
-        if assembler is not None:
+        stream = self._open_streams.get(key)
+        if stream is not None:
             if self._last is not key:
-                self._assemblers.move_to_end(key)
-            done += assembler.feed(record, self.order)
+                self._open_streams.move_to_end(key)
+            done += stream.feed(record, self.order)
         else:
-            assembler = self._assemblers[key] = Assembler()
-            done += assembler.feed(record, self.order)
-            if len(self._assemblers) > MAX_STREAMS:
-                oldest = next(iter(self._assemblers))
-                self._cut_short += self._assemblers[oldest].unfinished
+            stream = self._open_streams[key] = OpenStream(key)
+            done += stream.feed(record, self.order)
+            if len(self._open_streams) > MAX_STREAMS:
+                oldest = next(iter(self._open_streams))
+                self._cut_short += self._open_streams[oldest].unfinished
                 done += self._close(oldest)
         self._last = key
 
+    def _held(self, known: Known, place: _Place, raw: RawLine) -> Sequence[Block] | None:
+        """Takes a line the short way, see `lanes`; returns the block that it completed. None: it must go the long way.
+
+        Does all that `_record` does, for lines of which it is known what that is.
+        """
+        meaning, time, body = known
+        lane = place.lanes.get(id(meaning))
+        if lane is None or lane.stream.closed or lane.streams_version != self._streams.version:
+            lane = self._lane(meaning, place, raw[1])
+            if lane is None:
+                return None
+        if lane.stream.may_take(meaning, time, body):
+            return None
+        held = lane.held(raw, time, body, self.order + 1, self._shapes)
+        if held is None or own_host(body) is not None:
+            return None
+        stream = lane.stream
+        done = stream.hold(held, self._shapes)
+        if done is None:
+            return None
+        self.order += 1
+        place.before = place.time
+        if time is not None:
+            place.time = time
+        place.process = meaning.process
+        if self._last is not stream.key:
+            self._open_streams.move_to_end(stream.key)
+            self._last = stream.key
+        return done
+
+    def _lane(self, meaning: Meaning, place: _Place, source: str) -> Lane | None:
+        """A lane for lines with this prefix, if it is known which stream they belong to."""
+        if self._accepts is not None:
+            return None
+        key = self._streams.usual(meaning.process, source, meaning.format, meaning.level)
+        stream = self._open_streams.get(key) if key is not None else None
+        if stream is None:
+            return None
+        if len(place.lanes) >= MOST_LANES:
+            place.lanes.clear()
+        lane = place.lanes[id(meaning)] = Lane(meaning, stream, self._streams.version)
+        return lane
+
     def _close(self, key: StreamKey) -> list[Block]:
-        return self._assemblers.pop(key).close()
+        return self._open_streams.pop(key).close()

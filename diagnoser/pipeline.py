@@ -62,10 +62,10 @@ class Pipeline:
         self.catalogue = catalogue
         self._arrival = arrival
         self._facts = FactReader()
-        self._intake = Intake(accepts, self._facts.feed)
         self._moments: list[Moment] = []
         self._failures = Failures()
         self._shapes = Shapes()
+        self._intake = Intake(self._shapes, accepts, self._facts.feed)
         self._hits: dict[Any, list[Any]] = {}
         self._times: dict[int, str] = {}
         self._ready_run = -1

@@ -35,6 +35,9 @@ class Streams:
     """Stateful: one instance for all sources of a run."""
 
     def __init__(self) -> None:
+        self.version = 0
+        """Changes whenever `usual` may no longer give what it gave before."""
+
         self._continues: dict[object, StreamKey | None] = {}
         """The stream that a line without a level continues, by place and, where it is named, by writer."""
 
@@ -67,6 +70,7 @@ class Streams:
         if self._opens(record):
             self._continues[place] = self._continues[place, writer] = key
             self._usual.clear()
+            self.version += 1
             return key
         if record.format not in _LONE:
             self._continues[place] = self._continues[place, writer] = None
@@ -77,6 +81,14 @@ class Streams:
                 self._usual.clear()
             self._usual[id(process), record.source, record.format] = process, key
         return key
+
+    def usual(self, process: Process, source: str, form: str, level: str | None) -> StreamKey | None:
+        """The stream of records of this very process, format and level without a traceback; None where it is not known
+        that they change nothing here."""
+        known = self._usual.get((id(process), source, form))
+        if known is None or known[0] is not process or (form not in _LONE and level not in _CALM):
+            return None
+        return known[1]
 
     @staticmethod
     def _opens(record: LogRecord) -> bool:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from diagnoser.envelopes._memory import Known, Meaning
 from diagnoser.envelopes._peeler import Peeler
 
-__all__ = ["Peeler"]
+__all__ = ["Known", "Meaning", "Peeler"]

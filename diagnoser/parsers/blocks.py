@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from diagnoser.digits import zeroed
 from diagnoser.lazy import lazy
-from diagnoser.model import LogRecord
+from diagnoser.model import LogRecord, Process
 from diagnoser.parsers.frames import FRAME, IPYTHON_CELL, IPYTHON_FRAME
 from diagnoser.parsers.lines import CAUSE_SENTENCE, CONTEXT_SENTENCE, EXCEPTION_LINE, HEADER, is_exception_line
 from diagnoser.parsers.python import looks_like_traceback
@@ -69,15 +69,19 @@ class Assembler:
         self._adjacent = True
         """False for a line of unknown writer that other lines part from the block: it may be anybody's."""
         self._dump: Shape | None = None
-        self.latest = 0
-        """Reading order of the last line."""
 
     def feed(self, record: LogRecord, order: int) -> list[Block]:
         """Takes the next line; returns the blocks that it completed."""
-        self.latest = order
         if record.level is not None or record.site is not None:
             return self._feed_record(record, order)
         return self._feed_text(record, order)
+
+    def may_take(self, level: str | None, site: str | None, time: str | None, process: Process, body: str) -> bool:
+        """Whether a line with these marks may go on with the open block; when unsure, True."""
+        if self._key != (level, site, time, process):
+            return False
+        first = self._records[0].body
+        return len(first) != len(body) or zeroed(first) != zeroed(body)
 
     @property
     def unfinished(self) -> bool:
