@@ -82,10 +82,11 @@ class OpenStream:
         else:
             if held.time == before.time and not _is_another(held, before):
                 return None
-            if before.shape.kinds or before.version != shapes.version:
-                done = (_new(Block, ((before.record(),), before.order, 0)),)
+            shape, version, order, body = before.shape, before.version, before.order, before.body
+            if version == shapes.version and shapes.marks_nothing(shape, body, order):
+                shape.again(1, order)
             else:
-                before.shape.again(1, before.order)
+                done = (_new(Block, ((before.record(),), order, 0)),)
         self.held = held
         self.latest = held.order
         return done

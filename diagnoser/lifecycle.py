@@ -97,13 +97,20 @@ def moments_of(records: Sequence[LogRecord], order: int, kinds: Kinds = ALL) -> 
 
 def moment_of(record: LogRecord, order: int, kinds: Kinds = ALL) -> Moment | None:
     """The moment that a record marks, or None."""
-    body = record.body
+    kind = marked_by(record.body, kinds)
+    if kind is None:
+        return None
+    body, process = record.body[:200], record.process
+    return _new(Moment, (kind, order, record.source, record.line, record.time, process, body))
+
+
+def marked_by(body: str, kinds: Kinds = ALL) -> MomentKind | None:
+    """The kind of moment that a line marks, or None."""
     for kind, needles, pattern in kinds:
         for needle in needles:
             if needle in body:
                 found = pattern.search(body)
                 if found is not None and not _is_quoted(body, found.start()):
-                    what = (kind, order, record.source, record.line, record.time, record.process, body[:200])
-                    return _new(Moment, what)
+                    return kind
                 break
     return None

@@ -68,7 +68,6 @@ class Pipeline:
         self._intake = Intake(self._shapes, accepts, self._facts.feed)
         self._hits: dict[Any, list[Any]] = {}
         self._times: dict[int, str] = {}
-        self._ready_run = -1
         self._excess = Excess()
 
     @property
@@ -167,9 +166,9 @@ class Pipeline:
                 self._times.pop(self._moments.pop().order, None)
         elif moment.kind == "ready":
             run = self._shapes.run_of(moment.order)
-            if self._ready_run == run:
+            if self._shapes.ready_run == run:
                 return
-            self._ready_run = run
+            self._shapes.ready_run = run
         self._moments.append(moment)
         self._times[moment.order] = self._intake.time_before(moment.source)
 
@@ -178,7 +177,7 @@ class Pipeline:
         first, text = block.records[0], text_of(block)
         shape = self._shapes.of(first, block.order, text)
         if shape.seen >= MAX_VARIANTS:
-            if shape.kinds and not (shape.only_ready and self._ready_run == self._shapes.run_of(block.order)):
+            if shape.kinds and not (shape.only_ready and self._shapes.ready_run == self._shapes.run_of(block.order)):
                 self._moments_of(block, shape.kinds)
             shape.again(first.repeated, block.order)
             return

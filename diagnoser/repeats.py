@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from diagnoser.fingerprints import short_key
 from diagnoser.keeping import Kept
-from diagnoser.lifecycle import Kinds, MomentKind, kinds_of
+from diagnoser.lifecycle import Kinds, MomentKind, kinds_of, marked_by
 from diagnoser.model import LogRecord, Process
 
 MAX_VARIANTS = 8
@@ -58,6 +58,8 @@ class Shapes:
     def __init__(self) -> None:
         self.version = 0
         """Changes whenever `settled` may give another shape than before."""
+        self.ready_run = -1
+        """The last run in which the server was seen to be up."""
         self._known: dict[object, Shape] = {}
         self._starts: list[int] = []
 
@@ -84,6 +86,12 @@ class Shapes:
         """The shape of a block of one record, if enough were looked at."""
         shape = self._known.get(self._key(order, source, process, level, text))
         return shape if shape is not None and shape.seen >= MAX_VARIANTS else None
+
+    def marks_nothing(self, shape: Shape, body: str, order: int) -> bool:
+        """Whether a settled block of one record, of the reading order `order`, marks no moment that is not known."""
+        if not shape.kinds or (shape.only_ready and self.ready_run == self.run_of(order)):
+            return True
+        return marked_by(body, shape.kinds) is None
 
     def clear(self) -> None:
         """Starts anew."""
