@@ -141,7 +141,7 @@ class _Run:
             os.dup2(nothing, 0)
             with contextlib.suppress(OSError):
                 os.dup2(2, 1)  # whatever is printed is a report or a complaint
-            if sys.stdout is None:
+            if sys.stderr is not None:  # the old one takes the descriptor for what it was, a file for instance
                 sys.stdout = sys.stderr
             self._analyse(reading, names)
             status = 0

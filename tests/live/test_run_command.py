@@ -103,6 +103,23 @@ def test_a_silent_death_is_told_by_its_status(tmp_path, command, status, rule, t
     assert told.encode() in done.stderr
 
 
+@pytest.mark.parametrize("place", ["a pipe", "a file", "nowhere"])
+def test_the_report_is_shown_wherever_the_output_goes(place, tmp_path):
+    with open(os.devnull if place == "nowhere" else tmp_path / "out.log", "wb") as target:
+        done = subprocess.run(
+            live.tool("run", "-q", "--", "sh", "-c", "echo tick; exit 3"),
+            stdout=subprocess.PIPE if place == "a pipe" else target,
+            stderr=subprocess.PIPE,
+            env=live.environment(),
+            timeout=60,
+        )
+
+    assert done.returncode == 3
+    assert done.stderr.endswith(b"[process-nonzero-exit]\n")
+    if place == "a file":
+        assert (tmp_path / "out.log").read_bytes() == b"tick\n"
+
+
 def test_a_death_that_nothing_explains_shows_the_last_words(tmp_path):
     done = live.run("sh", "-c", "echo tick; echo 'licence expired'; exit 1", options=["-f", "json"])
     report = json.loads(done.stderr)
