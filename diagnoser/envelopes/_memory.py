@@ -23,6 +23,8 @@ _TIMED = {
 _UNTIMED = "nccl"
 """A format whose prefix ends in `] ` and has no time; the level is a word of the text behind it."""
 _CALM_TEXT = "NCCL INFO "
+_BRACKETED = "sglang"
+_LEVELS = ("DEBUG ", "INFO ", "WARNING ", "ERROR ", "CRITICAL ")
 _PADDED = "uvicorn"
 """A format whose level is padded with blanks to a fixed width, and whose text holds no further prefix."""
 _NOT_INDENTED_TEXT = frozenset('|+>[^`<"&0123456789{(')
@@ -109,6 +111,8 @@ class Memory:
                     return None
                 meaning, time = known
                 if meaning.format == _UNTIMED and not body.startswith(_CALM_TEXT):
+                    return None
+                if meaning.format == _BRACKETED and body.startswith(_LEVELS):  # before these it is vLLM's custom prefix
                     return None
                 return _new(Known, (meaning, time, body))
         blanks = text.find("  ", 0, _REACH)

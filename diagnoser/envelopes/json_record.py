@@ -29,6 +29,12 @@ _PLACES = (
     ("kubernetes",), ("labels",), ("resource", "labels"), ("fields",), ("attrs",), ("kubernetes", "pod"),
     ("kubernetes", "container"),
 )  # fmt: skip
+_PODS = ("pod_name", "pod", "podName")
+_CONTAINERS = ("container_name", "container", "containerName", "CONTAINER_NAME")
+_HOSTS = ("hostname", "host", "_HOSTNAME", "node_name", "nodename")
+_HAVE_TRACE = frozenset(_TRACE_KEYS)
+_HAVE_PLACE = frozenset((*(path[0] for path in _PLACES), *_PODS, *_CONTAINERS, *_HOSTS, "SYSLOG_IDENTIFIER"))
+"""Most objects have none of these keys, which is found out at once."""
 _LIMIT = 4 * 1024 * 1024
 
 Document = dict[str, Any]
@@ -86,6 +92,8 @@ def _text_of_bytes(values: list[Any]) -> str | None:
 
 
 def _trace_of(document: Document) -> str | None:
+    if _HAVE_TRACE.isdisjoint(document):
+        return None
     for key in _TRACE_KEYS:
         value = document.get(key)
         if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
@@ -99,7 +107,9 @@ def _trace_of(document: Document) -> str | None:
 
 def _first(document: Document, keys: tuple[str, ...]) -> str | None:
     for key in keys:
-        value = document.get(key)
+        if key not in document:
+            continue
+        value = document[key]
         if isinstance(value, str) and value:
             return value
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -125,6 +135,8 @@ def _read_docker(document: Document, peeling: Peeling, text: str | None) -> bool
 
 def _read_place(document: Document, peeling: Peeling) -> None:
     """Host, pod and container, in the words of Kubernetes, journald, Loki and Google Cloud."""
+    if _HAVE_PLACE.isdisjoint(document):
+        return
     places = [document]
     for path in _PLACES:
         value: Any = document
@@ -133,10 +145,9 @@ def _read_place(document: Document, peeling: Peeling) -> None:
         if isinstance(value, dict):
             places.append(value)
     for place in places:
-        peeling.pod = _first(place, ("pod_name", "pod", "podName")) or peeling.pod
-        container = _first(place, ("container_name", "container", "containerName", "CONTAINER_NAME"))
-        peeling.container = container or peeling.container
-        peeling.host = _first(place, ("hostname", "host", "_HOSTNAME", "node_name", "nodename")) or peeling.host
+        peeling.pod = _first(place, _PODS) or peeling.pod
+        peeling.container = _first(place, _CONTAINERS) or peeling.container
+        peeling.host = _first(place, _HOSTS) or peeling.host
     if len(places) == 1 and not peeling.container:
         unit, pid = document.get("SYSLOG_IDENTIFIER"), document.get("_PID")
         if unit in SYSTEM_UNITS:
