@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from diagnoser.live import evidence
+from diagnoser.live.backlog import ENDED, GAP, PASSED_ON
 from diagnoser.live.endings import Ending, with_ending
-from diagnoser.live.feed import ENDED, GAP, PASSED_ON, FeedReader
+from diagnoser.live.feed import FeedReader
 from diagnoser.live.session import Session
 from diagnoser.model import Process, Report
 

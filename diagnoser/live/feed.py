@@ -1,7 +1,7 @@
 """The copy of a command's output on its way to the analysing process: a bounded queue that never makes anyone wait.
 
 Frames go through a pipe: one byte for the kind, four for the length, then the payload. When the analysis lags behind
-by more than `BACKLOG_BYTES`, further output is left out of the analysis, counted, and reported as a gap.
+by more than `BACKLOG_BYTES`, output is left out of the analysis, counted, and reported as a gap (see `backlog`).
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ import select
 import struct
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-BACKLOG_BYTES = 64 * 1024 * 1024
+from diagnoser.live.backlog import Backlog, Frame
+
+BACKLOG_BYTES = 24 * 1024 * 1024
 """How far the analysis may lag behind before output is left out of it."""
-
-STDOUT, STDERR, GAP, PASSED_ON, ENDED = 1, 2, 3, 4, 5
-"""Kinds of frames: output of the command, output that was left out, a signal passed on to it, its end."""
-
 _HEADER = struct.Struct(">BI")
 _FIRST_WAIT = 0.02
 
@@ -33,10 +30,7 @@ class Feed:
         self.broken = False
         """True when the analysing process is gone."""
         self._fd = fd
-        self._backlog = backlog
-        self._queued = 0
-        self._left_out: dict[int, tuple[int, int]] = {}
-        self._frames: deque[tuple[int, bytes]] = deque()
+        self._waiting = Backlog(backlog)
         self._changed = threading.Condition(threading.Lock())
         self._closing = False
         self._thread = threading.Thread(target=self._send, name="feed", daemon=True)
@@ -46,25 +40,16 @@ class Feed:
         self._thread.start()
 
     def put(self, kind: int, data: bytes) -> None:
-        """Output of the command; left out when too much of it waits already."""
+        """Output of the command, some of which is left out when too much of it waits."""
         with self._changed:
-            if self.broken:
-                return
-            if self._queued + len(data) > self._backlog:
-                size, newlines = self._left_out.get(kind, (0, 0))
-                self._left_out[kind] = size + len(data), newlines + data.count(b"\n")
-                return
-            self._note_gap(kind)
-            self._frames.append((kind, data))
-            self._queued += len(data)
-            self._changed.notify()
+            if not self.broken:
+                self._waiting.put(kind, data)
+                self._changed.notify()
 
     def tell(self, kind: int, **values: Any) -> None:
         """Something about the command; never left out."""
         with self._changed:
-            for stream in list(self._left_out):
-                self._note_gap(stream)
-            self._frames.append((kind, json.dumps(values).encode()))
+            self._waiting.tell(kind, values)
             self._changed.notify()
 
     def close(self) -> None:
@@ -73,32 +58,24 @@ class Feed:
             self._closing = True
             self._changed.notify()
 
-    def _note_gap(self, kind: int) -> None:
-        left_out = self._left_out.pop(kind, None)
-        if left_out is not None:
-            gap = {"stream": kind, "size": left_out[0], "newlines": left_out[1]}
-            self._frames.append((GAP, json.dumps(gap).encode()))
-
     def _send(self) -> None:
         try:
             while (frame := self._next()) is not None:
-                kind, data = frame
-                _write_frame(self._fd, kind, data)
-                if kind in (STDOUT, STDERR):
-                    with self._changed:
-                        self._queued -= len(data)
+                _write_frame(self._fd, *frame)
+                with self._changed:
+                    self._waiting.sent(frame)
         except OSError:
             with self._changed:
                 self.broken = True
-                self._frames.clear()
+                self._waiting.clear()
         finally:
             os.close(self._fd)
 
-    def _next(self) -> tuple[int, bytes] | None:
+    def _next(self) -> Frame | None:
         with self._changed:
-            while not self._frames and not self._closing:
+            while not self._waiting and not self._closing:
                 self._changed.wait()
-            return self._frames.popleft() if self._frames else None
+            return self._waiting.next()
 
 
 def _write_frame(fd: int, kind: int, data: bytes) -> None:

@@ -8,7 +8,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from diagnoser.live.feed import GAP, STDOUT, Feed, FeedReader
+from diagnoser.live.backlog import GAP, STDOUT
+from diagnoser.live.feed import Feed, FeedReader
 from diagnoser.live.following import MAX_TURN_BYTES, GrowingFile
 from diagnoser.live.passing import CHUNK_BYTES, Passage
 from diagnoser.live.session import Session

@@ -10,7 +10,7 @@ import contextlib
 import os
 from typing import Any, NamedTuple
 
-from diagnoser.live.feed import STDERR, STDOUT
+from diagnoser.live.backlog import STDERR, STDOUT
 
 PIPE_BYTES = 1024 * 1024
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ of Linux

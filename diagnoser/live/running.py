@@ -15,7 +15,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from diagnoser.live.feed import ENDED, PASSED_ON, Feed
+from diagnoser.live.backlog import ENDED, PASSED_ON
+from diagnoser.live.feed import Feed
 from diagnoser.live.outputs import Output, Plan, above_standard, copy_size, plan, widen
 from diagnoser.live.passing import Passage, go_on
 

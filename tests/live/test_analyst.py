@@ -10,7 +10,8 @@ import pytest
 from diagnoser.catalogue import Catalogue
 from diagnoser.live import evidence
 from diagnoser.live.analyst import watch
-from diagnoser.live.feed import ENDED, GAP, PASSED_ON, STDERR, STDOUT, Feed, FeedReader
+from diagnoser.live.backlog import ENDED, GAP, PASSED_ON, STDERR, STDOUT
+from diagnoser.live.feed import Feed, FeedReader
 
 NAMES = {STDOUT: "<stdout>", STDERR: "<stderr>"}
 
@@ -51,10 +52,10 @@ def test_frames_come_out_as_they_went_in():
 
 def test_what_is_too_much_is_left_out_and_counted():
     reading, writing = os.pipe()
-    feed = Feed(writing, backlog=10)
+    feed = Feed(writing, backlog=20)
     for part in (b"12345\n", b"too much\n", b"and\nmore\n"):
         feed.put(STDOUT, part)
-    feed.put(STDERR, b"fits\n"[:4])
+    feed.put(STDERR, b"at last\n")
     feed.tell(ENDED, status=1)
     feed.close()
     feed.start()
@@ -63,8 +64,8 @@ def test_what_is_too_much_is_left_out_and_counted():
 
     assert found == [
         (STDOUT, b"12345\n"),
-        (STDERR, b"fits"),
         (GAP, b'{"stream": 1, "size": 18, "newlines": 3}'),
+        (STDERR, b"at last\n"),
         (ENDED, b'{"status": 1}'),
     ]
 
