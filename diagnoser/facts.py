@@ -9,6 +9,7 @@ given. Sources of the line shapes: vLLM 0.8.5 to 0.32, Ray 2.x, Mooncake 0.3.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from diagnoser.lazy import lazy
 from diagnoser.model import Fact, Facts, LogRecord
@@ -93,6 +94,9 @@ _SIMPLE: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
     )
 )
 """Name of the fact, a text that its line holds, and the pattern that reads it."""
+_CONFIG, _ARGUMENTS, _NAMESPACE = "with config: ", "non-default args: ", "args: Namespace("
+_NEEDLES = (_CONFIG, _ARGUMENTS, _NAMESPACE, *(needle for _, needle, _ in _SIMPLE))
+"""Texts of which a line that states a fact holds one."""
 
 
 class FactReader:
@@ -102,15 +106,24 @@ class FactReader:
         self.facts: dict[str, Fact] = {}
         self._resolved: set[str] = set()
 
+    def feed_all(self, records: Sequence[LogRecord]) -> None:
+        """Looks at the records of a block."""
+        if len(records) > 1:
+            text = "\n".join([record.body for record in records])
+            if not any(needle in text for needle in _NEEDLES):
+                return
+        for record in records:
+            self.feed(record)
+
     def feed(self, record: LogRecord) -> None:
         """Looks at one record; cheap for lines that state nothing."""
         body = record.body
-        if "with config: " in body and "Initializing a" in body:
-            self._config(body.split("with config: ", 1)[1], record)
-        if "non-default args: " in body:
-            self._arguments(body.split("non-default args: ", 1)[1], record)
-        elif "args: Namespace(" in body:
-            self._namespace(body.split("args: Namespace(", 1)[1], record)
+        if _CONFIG in body and "Initializing a" in body:
+            self._config(body.split(_CONFIG, 1)[1], record)
+        if _ARGUMENTS in body:
+            self._arguments(body.split(_ARGUMENTS, 1)[1], record)
+        elif _NAMESPACE in body:
+            self._namespace(body.split(_NAMESPACE, 1)[1], record)
         for name, needle, pattern in _SIMPLE:
             found = pattern.search(body) if needle in body else None
             if found:

@@ -177,7 +177,10 @@ class Intake:
             place.time = record.time
         if record.process is not place.process:
             process = place.process = record.process
-            place.hosts.update(name for name in (process.host, process.pod) if name is not None)
+            if process.host is not None:
+                place.hosts.add(process.host)
+            if process.pod is not None:
+                place.hosts.add(process.pod)
         if (host := own_host(record.body)) is not None:
             place.hosts.add(host)
         if self._accepts is not None and not self._accepts(record, place.time):

@@ -182,8 +182,7 @@ class Pipeline:
             shape.again(first.repeated, block.order)
             return
         marked = self._moments_of(block)
-        for record in block.records:
-            self._facts.feed(record)
+        self._facts.feed_all(block.records)
         kept = self._failures_of(block, text)
         shape.add(marked if ACCESS not in text else (*marked, *ACCESS_KINDS), kept)
 
