@@ -46,6 +46,8 @@ _PLAIN_QUOTES = str.maketrans({
 })  # fmt: skip
 _BLANKS = "\u00a0\u2007\u202f\u3000"
 _TO_BLANK = str.maketrans(dict.fromkeys(_BLANKS, " "))
+_BARS = "\u2502\u2503\u2551"
+"""What stands left and right of the lines in the windows of k9s, tmux, and other programs that draw boxes."""
 _TRACE_WORDS = ("Traceback", 'File "', " pid=", "ERROR", "WARNING", "INFO")
 
 
@@ -91,11 +93,14 @@ class Repair:
         self._entities = False
         self._blanks = False
         self._curly = False
+        self._box = False
         self._eaten = False
 
     def line(self, text: str) -> str:
         """The line without its damage; the same object when there is none."""
         text = strip_ansi(text)
+        if self._box or text[:1] in _BARS:
+            text = self._mend_box(text)
         if not text.isascii():
             text = self._mend_characters(text)
         if "&" in text and ";" in text:
@@ -115,6 +120,18 @@ class Repair:
         if self._margin or first in ">`~" or (first in " \t" and text.lstrip()[:1] in "|([DIWECT{"):
             text = self._mend_margin(text)
         return text
+
+    def _mend_box(self, text: str) -> str:
+        """A line between the bars of a window, once one between them has begun like a line of a log."""
+        inner = text[1:].rstrip().removeprefix(" ")
+        if text[:1] not in _BARS or inner[-1:] not in _BARS:
+            self._box, self.watchful = False, self._eaten
+            return text
+        inner = inner[:-1].rstrip()
+        if not self._box and not self._is_prefix(inner):
+            return text
+        self._box = self.watchful = True
+        return inner
 
     def _mend_characters(self, text: str) -> str:
         """Zero-width characters, blanks that are none, and typographic quotes."""

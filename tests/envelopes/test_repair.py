@@ -83,6 +83,18 @@ def test_a_mail_quote_comes_off_once_it_holds_a_log() -> None:
     assert bodies(f">> {HEADER}") == [HEADER]
 
 
+def test_the_bars_of_a_window_come_off_once_it_holds_a_log() -> None:
+    window = ["\u2502 Autoscroll:On   \u2502", f"\u2502 {HEADER}   \u2502", f"\u2502 {FRAME} \u2502", "\u2502     main()   \u2502"]
+    assert bodies(*window, "\u2502 ValueError: x\u2502", "after", "\u2502 y \u2502") == [
+        window[0], HEADER, FRAME, "    main()", "ValueError: x", "after", "\u2502 y \u2502",
+    ]  # fmt: skip
+
+
+def test_a_table_that_holds_no_log_keeps_its_bars() -> None:
+    table = ["\u2502 GPU \u2502 memory \u2502", "\u2502 0   \u2502 79 GiB \u2502"]
+    assert bodies(*table) == table
+
+
 def test_a_build_log_margin_comes_off_once_it_holds_a_log_line() -> None:
     assert bodies("  | start", f"  | {RECORD}", f"  | {FRAME}", "  | ValueError: x") == [
         "  | start", "boom", FRAME, "ValueError: x",
