@@ -6,8 +6,6 @@ is held back as it is, without being made a record, a block and a shape first. W
 stream finds it as if it had gone the long way: reports are the same with and without (`tests/test_lanes.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -33,7 +31,7 @@ _new = tuple.__new__  # the constructor of a NamedTuple is written in Python
 class Held(NamedTuple):
     """A line that is held back: the open block of its stream."""
 
-    lane: Lane
+    lane: "Lane"
     shape: Shape
     version: int
     """That of the shapes when the line came."""
