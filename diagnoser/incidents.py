@@ -8,13 +8,14 @@ something leaves a sentence in `reasons`.
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from diagnoser.chains import chain_of, quotes, runners_up, shortened, symptoms_of, timeline_of
 from diagnoser.lazy import lazy
 from diagnoser.lifecycle import Moment
 from diagnoser.model import Impact, Incident, Process, Rule
 from diagnoser.picking import Picked, pick_root
+from diagnoser.records import NamedTuple
 from diagnoser.roles import Case, Played, depth, play
 from diagnoser.servers import Servers
 
@@ -230,7 +231,7 @@ def _without_crash(
 
     found = no_crash.quiet_end(run.cases, run.moments, rules, last)
     if found is None and ended:
-        found = no_crash.excerpt(run.cases, run.moments, last)
+        found = no_crash.excerpt(run.cases, run.moments, rules, last)
     if found is not None:
         return _incident_of(found, run, rules), None
     found = no_crash.refused_requests(run.cases, run.moments, rules)

@@ -4,11 +4,11 @@ Part of the incident stage; `incidents` asks for them where it finds no crash.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from diagnoser.lifecycle import Moment
 from diagnoser.model import CONFIDENCES, Impact, Rule
 from diagnoser.picking import Picked, is_native
+from diagnoser.records import NamedTuple
 from diagnoser.roles import Played, depth
 
 _EXCERPT_LINES = 30
@@ -61,29 +61,31 @@ def _waits(rule_id: str, rules: Mapping[str, Rule]) -> bool:
     return rule is not None and rule.role == "symptom" and rule.impact == "hang"
 
 
-def excerpt(cases: list[Played], moments: Sequence[Moment], last: int | None) -> Found | None:
+def excerpt(
+    cases: list[Played], moments: Sequence[Moment], rules: Mapping[str, Rule], last: int | None
+) -> Found | None:
     """A few lines that somebody asks about: of these, a warning that a rule explains is the answer.
 
-    A consequence of another process's failure is the answer too, if only that: it says whose log to fetch.
+    A wait in vain for another process is the answer too, if only that: it says whose log to fetch.
     """
     if last is None or last > _EXCERPT_LINES or moments:
         return None
     told = [item for item in cases if item.part == "candidate" and item.causes]
     told = [item for item in told if item.causes[0].confidence != "possible"]
     if not told:
-        return _consequence(cases)
+        return _waited(cases, rules)
     best = min(told, key=lambda item: (CONFIDENCES.index(item.causes[0].confidence), item.failure.order))
     reason = "These few lines do not show what came of it; this is the one that a rule explains."
     return Found(Picked(best, [reason]), cases, "startup")
 
 
-def _consequence(cases: list[Played]) -> Found | None:
-    """The first consequence of a failure elsewhere, where a program printed it as an error or without any level."""
-    followed = [item for item in cases if item.part == "symptom" and item.loud]
-    if not followed:
+def _waited(cases: list[Played], rules: Mapping[str, Rule]) -> Found | None:
+    """The first report of a wait in vain that a program printed as an error or without any level."""
+    waits = [item for item in cases if item.loud and any(_waits(match.rule, rules) for match in item.roles)]
+    if not waits:
         return None
     reason = "These few lines only show what follows from the failure of another process."
-    return Found(Picked(followed[0], [reason], incomplete=True), cases, None)
+    return Found(Picked(waits[0], [reason], incomplete=True), cases, None)
 
 
 def refused_requests(cases: Sequence[Played], moments: Sequence[Moment], rules: Mapping[str, Rule]) -> Found | None:

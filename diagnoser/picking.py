@@ -3,10 +3,10 @@
 Part of the incident stage; `incidents` splits the log into runs and calls this for each.
 """
 
-from typing import NamedTuple
 
 from diagnoser.lifecycle import Moment
 from diagnoser.model import CONFIDENCES, Process
+from diagnoser.records import NamedTuple
 from diagnoser.roles import DEPTHS, Played, depth
 from diagnoser.servers import Servers
 
@@ -25,7 +25,7 @@ def pick_root(cases: list[Played], moments: list[Moment], servers: Servers) -> P
     """The root, why, and whether it is only the nearest thing to one."""
     candidates = [item for item in cases if item.part == "candidate" and item.loud and not item.failure.quoted]
     candidates = [item for item in candidates if item.failure.kind != "message" or item.causes or item.roles]
-    candidates = _not_torn(_latest_stretch(candidates, cases, moments), cases)
+    candidates = _not_torn(_latest_stretch(candidates, cases, moments, servers), cases)
     if candidates:
         candidates, why = servers.first(candidates, cases)
         picked = _pick(candidates, cases)
@@ -84,14 +84,29 @@ def _nearness(item: Played) -> float:
     return depth(item.failure)
 
 
-def _latest_stretch(candidates: list[Played], cases: list[Played], moments: list[Moment]) -> list[Played]:
-    """Drops candidates that the run survived, when a later one explains its end."""
-    served = [moment.order for moment in moments if moment.kind == "served"]
-    ends = [item.failure.order for item in cases if item.terminal]
-    if not served or not ends or not candidates:
-        return candidates
-    last_served = max((order for order in served if order < max(ends)), default=-1)
-    later = [item for item in candidates if item.failure.order > last_served]
+def _latest_stretch(
+    candidates: list[Played], cases: list[Played], moments: list[Moment], servers: Servers
+) -> list[Played]:
+    """Drops candidates that the run survived, when a later one explains its end.
+
+    What one server serves does not tell that another one lives.
+    """
+    since: dict[str | None, int] = {}
+    for server in {servers.server_of(item.failure.source) for item in candidates}:
+        others = frozenset() if server is None else servers.names - {server}
+        ends = [
+            item.failure.order
+            for item in cases
+            if item.terminal and servers.server_of(item.failure.source) not in others
+        ]
+        end = max(ends, default=-1)
+        served = (
+            moment.order
+            for moment in moments
+            if moment.kind == "served" and moment.order < end and servers.server_of(moment.source) not in others
+        )
+        since[server] = max(served, default=-1)
+    later = [item for item in candidates if item.failure.order > since[servers.server_of(item.failure.source)]]
     return later or candidates
 
 

@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from diagnoser.clock import seconds_of
 from diagnoser.lifecycle import Moment
 from diagnoser.roles import Played
+
+_CONNECTIONS = ("kv-transfer-", "mooncake-", "network-")
+"""What the names of rules on connections and transfers begin with: their family."""
+_AT_ONCE = 2.0
+"""Seconds between two lines that may have been written at the same time."""
 
 
 class Servers:
@@ -23,6 +29,11 @@ class Servers:
         for log in sorted(self._started):
             beside[_folder(log)].append(log)
         self._of_folder = {folder: logs[0] for folder, logs in beside.items() if len(logs) == 1}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The servers whose starts are in the logs."""
+        return frozenset(self._started)
 
     def log_of(self, source: str) -> str:
         """The log that the source is a piece of."""
@@ -55,7 +66,8 @@ class Servers:
     ) -> tuple[dict[str | None, list[Played]], str | None]:
         """The candidates by server, and the server that failed first; None for fewer than two servers.
 
-        A server that died goes before one that only failed requests: those are what its death brings about.
+        A server that died goes before one that only failed requests: those are what its death brings about. Times are
+        often whole seconds: a server that lost a connection does not go before one that died of its own at that time.
         """
         of: dict[str | None, list[Played]] = defaultdict(list)
         for item in candidates:
@@ -64,7 +76,25 @@ class Servers:
         if len(named) < 2:
             return of, None
         died = {self.server_of(item.failure.source) for item in cases if item.terminal}
-        return of, min(named, key=lambda server: (server not in died, min(item.failure.order for item in of[server])))
+        first = {server: min(of[server], key=lambda item: item.failure.order) for server in named}
+        named.sort(key=lambda server: (server not in died, first[server].failure.order))
+        earliest = first[named[0]]
+        if _of_a_connection(earliest):
+            for server in named[1:]:
+                item = first[server]
+                if server in died and item.causes and not _of_a_connection(item) and _at_once(earliest, item):
+                    return of, server
+        return of, named[0]
+
+
+def _of_a_connection(item: Played) -> bool:
+    """Whether the failure is explained by what happens between servers, which the end of another one brings about."""
+    return bool(item.causes) and item.causes[0].rule.startswith(_CONNECTIONS)
+
+
+def _at_once(one: Played, other: Played) -> bool:
+    times = [seconds_of(item.failure.time) if item.failure.time else None for item in (one, other)]
+    return times[0] is not None and times[1] is not None and abs(times[0] - times[1]) <= _AT_ONCE
 
 
 def _folder(log: str) -> str:

@@ -219,3 +219,74 @@ def test_a_line_of_ray_with_spaces_for_its_tab_is_no_part_of_the_exception_befor
         (EngineCore_0 pid=411) 2025-03-14 10:20:30,523       ERROR worker.py:427 -- Unhandled error (suppress with 'RAY_IGNORE_UNHANDLED_ERRORS=1'): ray::RayWorkerWrapper.execute_method() (pid=533)
     """
     assert told(log)[1:3] == ("nixl._bindings.nixlBackendError", "NIXL_ERR_BACKEND")
+
+
+def one_side(of, died_at, frame, error, pid):
+    """The log of one of a prefill and a decode server."""
+    head = f"(Worker_TP0 pid={pid + 2}) ERROR 03-14 {died_at} [multiproc_executor.py:870]"
+    lines = (
+        f"(APIServer pid={pid}) INFO 03-14 10:00:30 [api_server.py:1971] vLLM API server version 0.20.0",
+        f"(EngineCore_DP0 pid={pid + 1}) INFO 03-14 10:00:44 [factory.py:64] Creating v1 connector with name: {of}",
+        f"(APIServer pid={pid}) INFO:     Application startup complete.",
+        f'(APIServer pid={pid}) INFO:     192.0.2.7:41020 - "POST /v1/completions HTTP/1.1" 200 OK',
+        f"{head} WorkerProc hit an exception.",
+        f"{head} Traceback (most recent call last):",
+        f"{head}   {frame}",
+        f"{head}     output = self.step()",
+        f"{head} {error}",
+    )
+    return "\n".join(lines) + "\n"
+
+
+OUT_OF_MEMORY = (
+    'File "/opt/venv/lib/python3.12/site-packages/vllm/v1/worker/gpu_model_runner.py", line 2517, in execute_model',
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB of which 1.20 GiB is free.",
+)
+DISCONNECT = (
+    'File "/opt/venv/lib/python3.12/site-packages/nixl/_api.py", line 500, in check_xfer_state',
+    "nixl._bindings.nixlRemoteDisconnectError: NIXL_ERR_REMOTE_DISCONNECT",
+)
+
+
+@pytest.mark.parametrize("names", [("decode.log", "prefill.log"), ("a.log", "b.log"), ("b.log", "a.log")])
+@pytest.mark.parametrize(("second", "roots"), [("32", 1), ("30", 1), ("29", 1), ("10", 2)])
+def test_of_a_pair_the_side_that_died_of_its_own_goes_before_the_one_that_lost_it(names, second, roots):
+    decode, prefill = names
+    logs = {
+        decode: one_side("NixlConnector", f"10:20:{second}", *DISCONNECT, pid=200),
+        prefill: one_side("NixlConnector", "10:20:30", *OUT_OF_MEMORY, pid=100),
+    }
+    report = report_of(logs)
+
+    assert len(report.incidents) == roots
+    assert {incident.root.source for incident in report.incidents} == ({prefill} if roots == 1 else {decode, prefill})
+
+
+CALM_CLUSTERS = {
+    "Ray's end of a job": """
+        2025-03-14 10:00:30,697	INFO worker.py:2038 -- Started a local Ray instance.
+        (raylet) [2025-03-14 10:04:57,756 E 328 328] (raylet) logging.cc:108: *** SIGTERM received at time=1741947630 on cpu 3 ***
+    """,
+    "a head that came late": """
+        [2025-03-14 10:00:31,123 W 94 95] gcs_rpc_client.h:155: Failed to connect to GCS at address 10.20.0.7:6379 within 5 seconds.
+        2025-03-14 10:00:36,697	INFO worker.py:1832 -- Connected to Ray cluster. View the dashboard at 10.20.0.7:8265
+    """,
+    "a start-up probe before the model is loaded": """
+        2m          Normal    Started     pod/vllm-0        Started container vllm
+        1m          Warning   Unhealthy   pod/vllm-0        Startup probe failed: Get "http://10.20.0.9:8000/health": dial tcp 10.20.0.9:8000: connect: connection refused
+    """,
+    "a port that came back": """
+        [2025-03-14 10:00:23] node-a:311:405 [0] transport/net_ib.cc:199 NCCL WARN NET/IB : mlx5_3:1 Got async error event: port active
+    """,
+    "a prefill server that left with nothing under way": """
+        [2025-03-14 10:05:00 TP0] Losing connection with prefill instance (bootstrap_addr: 10.20.0.8:8998), 0 transfers affected
+    """,
+    "a process that was asked to end": """
+        The command was killed by SIGTERM: it exited with code 143.
+    """,
+}
+
+
+@pytest.mark.parametrize("name", CALM_CLUSTERS)
+def test_what_clusters_say_while_all_is_well_is_no_failure(name):
+    assert told(CALM_CLUSTERS[name]) == ("healthy",)
