@@ -11,12 +11,12 @@ source; that order is kept, whatever times it prints. Across sources the times d
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from diagnoser.clock import seconds_of
 from diagnoser.lazy import lazy
 from diagnoser.lifecycle import Moment
 from diagnoser.model import Failure
+from diagnoser.records import NamedTuple
 from diagnoser.roles import Case
 
 SMALL_SKEW = 2.0

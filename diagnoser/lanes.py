@@ -7,12 +7,12 @@ stream finds it as if it had gone the long way: reports are the same with and wi
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from diagnoser.digits import zeroed
 from diagnoser.envelopes import Known, Meaning
 from diagnoser.model import LogRecord, RawLine
 from diagnoser.parsers import Assembler, Block
+from diagnoser.records import NamedTuple
 from diagnoser.repeats import Shape, Shapes, without_numbers
 from diagnoser.streams import StreamKey
 

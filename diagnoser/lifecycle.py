@@ -8,10 +8,11 @@ kill the server. Source of the texts: vLLM 0.8.5 to 0.32, uvicorn, Ray.
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from diagnoser.lazy import lazy
 from diagnoser.model import LogRecord, Process
+from diagnoser.records import NamedTuple
 
 MomentKind = Literal["start", "ready", "served", "refused", "stop", "down"]
 

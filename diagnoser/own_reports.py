@@ -7,10 +7,10 @@ pass a report on instead of the log. Only bare lines can be part of a report, it
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from diagnoser.lazy import lazy
 from diagnoser.model import LogRecord
+from diagnoser.records import NamedTuple
 
 MAX_LINES = 3_000
 """Lines of one report at most; more than that is taken for a log."""

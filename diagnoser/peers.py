@@ -9,11 +9,11 @@ Sources of the formats: gloo `transport/tcp/pair.cc`, torch `TCPStore.cpp`, NCCL
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from diagnoser.clock import seconds_of
 from diagnoser.lazy import lazy
 from diagnoser.model import Failure, Incident
+from diagnoser.records import NamedTuple
 from diagnoser.roles import Case
 
 SMALL_SKEW = 2.0

@@ -8,7 +8,7 @@ fact or a line that comes later, and a rule's role is what keeps a consequence f
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from diagnoser import incidents as incident_stage
 from diagnoser.facts import FactReader
@@ -31,6 +31,7 @@ from diagnoser.parsers import Block, Excess, failures
 from diagnoser.parsers.messages import message_of, text_of
 from diagnoser.peers import with_peers
 from diagnoser.quotes import quotations
+from diagnoser.records import NamedTuple
 from diagnoser.repeats import MAX_VARIANTS, Shapes
 from diagnoser.roles import Case
 

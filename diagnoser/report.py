@@ -4,7 +4,7 @@ Templates are filled by the functions that the pipeline hands in, so that this s
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser.model import (
     Coverage,
@@ -20,6 +20,7 @@ from diagnoser.model import (
     ToolInfo,
     Verdict,
 )
+from diagnoser.records import NamedTuple
 
 MAX_DIAGNOSES = 4
 Fill = Callable[[str, Mapping[str, Any]], "str | None"]

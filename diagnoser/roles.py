@@ -5,10 +5,11 @@ which only some are wrappers, and picks the exception that the failure is about.
 """
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from diagnoser.fingerprints import fingerprint
 from diagnoser.model import CONFIDENCES, Failure, Match, Rule
+from diagnoser.records import NamedTuple
 
 Part = Literal["candidate", "wrapper", "symptom", "noise", "client"]
 

@@ -6,9 +6,9 @@ apart here. A line without any prefix continues the record before it where that 
 repeat its prefix (uvicorn, SGLang, Python's own logging); otherwise it goes to the bare text of its source.
 """
 
-from typing import NamedTuple
 
 from diagnoser.model import LogRecord, Process
+from diagnoser.records import NamedTuple
 
 _REPEATING = frozenset({"vllm", "json"})
 """Formats that put their prefix on every line of a record, so that a bare line can't continue one."""

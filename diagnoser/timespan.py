@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 import time
-from typing import NamedTuple
 
 from diagnoser.clock import seconds_of
 from diagnoser.errors import UsageError
 from diagnoser.model import LogRecord
+from diagnoser.records import NamedTuple
 
 _AGE = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m(?:in)?)?(?:(\d{1,9})s)?")
 _DAY = re.compile(r"(?:\d{4}[-/])?(\d\d)[-/](\d\d)")

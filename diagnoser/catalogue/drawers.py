@@ -5,7 +5,9 @@ Most conditions ask for a literal of the message; looking for it costs a twentie
 
 import marshal
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+from diagnoser.records import NamedTuple
 
 FIELDS = ("message", "code", "frame", "type")
 """The texts of a failure that literals are looked up in, the most telling first."""

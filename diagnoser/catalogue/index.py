@@ -7,12 +7,13 @@ reading a damaged or forged one can give a wrong answer but can't run anything.
 
 import marshal
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser.caching import MARSHAL_VERSION
 from diagnoser.catalogue.search import Pattern
 from diagnoser.errors import RuleError
 from diagnoser.model import Condition, Confidence, Reference, Remedy, Rule, Sample
+from diagnoser.records import NamedTuple
 
 FORMAT = 7
 """Raise it whenever the compact form changes."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser.catalogue.patterns import tree
 from diagnoser.catalogue.search import normalize
+from diagnoser.records import NamedTuple
 
 MOST_ALTERNATIVES = 32
 """Literals that one pattern may ask for; beyond it the prefilter would cost more than it saves."""

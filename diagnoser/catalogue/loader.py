@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from diagnoser.catalogue import patterns
 from diagnoser.catalogue.rule import RuleReader
 from diagnoser.errors import RuleError
 from diagnoser.model import Rule
+from diagnoser.records import NamedTuple
 
 LARGEST_FILE = 1 << 20
 """Bytes of a rule file; a larger one is refused."""

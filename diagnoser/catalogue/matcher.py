@@ -5,13 +5,13 @@ exception of the failure by itself: its own type, message and frames.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from diagnoser.catalogue.evidence import frame_evidence, line_evidence, message_evidence, record_evidence
 from diagnoser.catalogue.index import Head, Test
 from diagnoser.catalogue.search import Hit, Pattern, Searcher, expression
 from diagnoser.catalogue.subjects import Context, LogHit, RecordHit, Subject
 from diagnoser.model import CONFIDENCES, Confidence, Evidence, Facts, Frame, Match, Process
+from diagnoser.records import NamedTuple
 
 _ANY_TEXT = "?"
 """A pattern that finds itself in this asks for no words at all."""

@@ -11,9 +11,9 @@ Nothing of a pack is imported or run.
 import os
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from diagnoser.errors import RuleError
+from diagnoser.records import NamedTuple
 
 GROUP = "diagnoser.rules"
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser.catalogue.patterns import GROUP_AGAIN, tree
 from diagnoser.catalogue.trees import ALPHABET, REPEATS, characters, nested, parts
+from diagnoser.records import NamedTuple
 
 QUICK = 4_096
 """Characters of a text on which a pattern that is at worst quadratic can't take long, whatever the text is."""

@@ -12,7 +12,7 @@ A rule file is TOML:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from diagnoser.model import (
     CONFIDENCES,
@@ -26,6 +26,7 @@ from diagnoser.model import (
     Severity,
     Status,
 )
+from diagnoser.records import NamedTuple
 
 PATTERN_KEYS = ("exception", "message", "code", "frame", "any_frame", "log")
 """The keys of a `[[match]]` that hold a regular expression."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from diagnoser.catalogue import patterns
 from diagnoser.catalogue.outline import outline, variants
 from diagnoser.catalogue.rule import PATTERN_KEYS
 from diagnoser.model import Condition, Remedy, Rule
+from diagnoser.records import NamedTuple
 
 SEVERITIES: Mapping[str, str] = {
     "config": "a setting of the deployment",

@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from diagnoser.catalogue.linter import ordered
 from diagnoser.catalogue.loader import key_lines
 from diagnoser.errors import RuleError
 from diagnoser.model import Failure, Match, Rule, Sample
+from diagnoser.records import NamedTuple
 
 MOST_MUTATIONS = 8
 """Rounds of dropping lines: a sample may show one error several times."""

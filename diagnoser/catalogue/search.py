@@ -4,7 +4,9 @@ A pattern that comes down to plain literals is looked up as text, without a regu
 """
 
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
+
+from diagnoser.records import NamedTuple
 
 BUDGET = 0.2
 """Seconds that one pattern may take on one text; beyond it the pattern counts as not found."""

@@ -3,12 +3,12 @@
 import os
 from binascii import crc32
 from collections.abc import Callable
-from typing import NamedTuple
 
 from diagnoser.catalogue import drawers
 from diagnoser.catalogue import index as compact
 from diagnoser.catalogue.index import Head, Index, Place
 from diagnoser.model import Rule
+from diagnoser.records import NamedTuple
 
 
 class InMemory:

@@ -1,10 +1,10 @@
 """What the keys of a rule look at: one exception of a failure, or a record, and what stands around it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from diagnoser.catalogue.search import Searcher, normalize
 from diagnoser.model import Facts, Failure, Frame, LogRecord
+from diagnoser.records import NamedTuple
 
 MOST_FRAMES = 400
 """Different frames of one exception that `any_frame` looks at, from both ends."""

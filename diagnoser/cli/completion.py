@@ -7,9 +7,10 @@ answer a line, tab-separated: `word`, the word, and its help; or `file` or `fold
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import click
+
+from diagnoser.records import NamedTuple
 
 _BASH = """\
 _diagnose() {

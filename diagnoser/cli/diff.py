@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from diagnoser.cli.options import rule_options
 from diagnoser.cli.settings import Settings, catalogue_of
 from diagnoser.errors import InputError
+from diagnoser.records import NamedTuple
 
 SCHEMA = "diagnoser.diff/1"
 _REPORT_SCHEMA = "diagnoser.report/"

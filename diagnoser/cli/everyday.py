@@ -6,9 +6,10 @@ click, which then also does the explaining; a test holds that both read the same
 
 import os
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser.cli.names import COMMANDS
+from diagnoser.records import NamedTuple
 
 FLAGS = {
     "--quiet": "quiet",

@@ -12,9 +12,10 @@ expires = 2027-01-31
 """
 
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser.errors import InputError
+from diagnoser.records import NamedTuple
 
 NAME = "diagnoser.toml"
 _KEYS = {"runbook_url": str, "rules": list, "redact": bool, "redact_hosts": bool, "ignore": list}

@@ -5,7 +5,9 @@ Nothing here needs click: the everyday command lines are read without it (`every
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from diagnoser.records import NamedTuple
 
 if TYPE_CHECKING:
     from diagnoser.catalogue import Catalogue

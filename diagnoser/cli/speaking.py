@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from diagnoser.cli.settings import Settings, catalogue_of, deliver
+from diagnoser.records import NamedTuple
 
 if TYPE_CHECKING:
     from diagnoser.live.inputs import Input

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from diagnoser.model import UNKNOWN_PROCESS, Process
+from diagnoser.records import NamedTuple
 
 Kind = Literal["collector", "process", "record"]
 

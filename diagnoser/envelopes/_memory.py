@@ -4,11 +4,11 @@ A log repeats its prefixes: every line of a traceback carries that of its record
 parsing it.
 """
 
-from typing import NamedTuple
 
 from diagnoser.digits import zeroed
 from diagnoser.lazy import lazy
 from diagnoser.model import LogRecord, Process
+from diagnoser.records import NamedTuple
 
 _REMEMBERED = 4096
 """Prefixes that are remembered at most; then all are forgotten."""

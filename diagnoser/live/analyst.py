@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from diagnoser.live import evidence
 from diagnoser.live.backlog import ENDED, GAP, PASSED_ON
@@ -12,6 +12,7 @@ from diagnoser.live.endings import Ending, with_ending
 from diagnoser.live.feed import FeedReader
 from diagnoser.live.session import Session
 from diagnoser.model import Process, Report
+from diagnoser.records import NamedTuple
 
 if TYPE_CHECKING:
     from diagnoser.catalogue import Catalogue

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from diagnoser.fingerprints import fingerprint
 from diagnoser.model import Failure, Incident, Process
+from diagnoser.records import NamedTuple
 
 if TYPE_CHECKING:
     from diagnoser.pipeline import Analysis

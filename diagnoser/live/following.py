@@ -6,7 +6,8 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from diagnoser.records import NamedTuple
 
 CHUNK_BYTES = 256 * 1024
 MAX_TURN_BYTES = 8 * 1024 * 1024

@@ -6,13 +6,14 @@ import os
 import select
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from diagnoser.live.backlog import GAP, STDOUT
 from diagnoser.live.feed import Feed, FeedReader
 from diagnoser.live.following import MAX_TURN_BYTES, GrowingFile
 from diagnoser.live.passing import CHUNK_BYTES, Passage
 from diagnoser.live.session import Session
+from diagnoser.records import NamedTuple
 from diagnoser.sources import paths
 from diagnoser.sources.hints import process_of
 

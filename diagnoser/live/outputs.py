@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser.live.backlog import STDERR, STDOUT
+from diagnoser.records import NamedTuple
 
 PIPE_BYTES = 1024 * 1024
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ of Linux

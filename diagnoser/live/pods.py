@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from diagnoser.errors import InputError, UsageError
 from diagnoser.live.endings import Ending
 from diagnoser.model import Process
+from diagnoser.records import NamedTuple
 from diagnoser.sources.bytestreams import ByteStream
 from diagnoser.sources.source import Source
 

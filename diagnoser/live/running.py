@@ -13,12 +13,12 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from diagnoser.live.backlog import ENDED, PASSED_ON
 from diagnoser.live.feed import Feed
 from diagnoser.live.outputs import Output, Plan, above_standard, copy_size, plan, widen
 from diagnoser.live.passing import Passage, go_on
+from diagnoser.records import NamedTuple
 
 PASSED_SIGNALS = (
     signal.SIGINT,

@@ -9,10 +9,11 @@ incident of which only the consequences have shown up waits for its root for `PA
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from diagnoser.live.session import Session
 from diagnoser.model import Incident, Report
+from diagnoser.records import NamedTuple
 
 if TYPE_CHECKING:
     from diagnoser.pipeline import Analysis

@@ -1,9 +1,8 @@
 """The nouns of Diagnoser: plain values that the stages hand to each other.
 
-Every type is a `typing.NamedTuple`: immutable, without a `__dict__`, cheap to make by the million and
-cheap to define at start-up (a frozen dataclass costs ten times as much to define). Modules that define many do
-without `from __future__ import annotations`: it makes a text of each field's type, which is compiled at each start.
-Change one with `value._replace(field=…)`. Nothing in this package imports anything else of ours.
+Every type is a named tuple: immutable, without a `__dict__`, cheap to make by the million and, as `records` defines
+them, cheap to define at start-up. Change one with `value._replace(field=…)`. Nothing in this package imports anything
+else of ours.
 
 Lines are numbered from 1. Times are kept as the log printed them. Paths are kept as printed; `short_path`
 gives the form that reports show.

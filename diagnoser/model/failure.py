@@ -1,10 +1,10 @@
 """What went wrong in one process."""
 
-from typing import NamedTuple
 
 from diagnoser.model.log import Process
 from diagnoser.model.paths import short_path
 from diagnoser.model.words import FailureKind, LinkKind
+from diagnoser.records import NamedTuple
 
 
 class Frame(NamedTuple):

@@ -1,11 +1,11 @@
 """An outage: the root, what surrounds it, and why it is the root."""
 
-from typing import NamedTuple
 
 from diagnoser.model.failure import Failure
 from diagnoser.model.log import Process
 from diagnoser.model.rule import Evidence, Match, Reference, Remedy
 from diagnoser.model.words import Confidence, EntryKind, Impact, LinkKind, Severity
+from diagnoser.records import NamedTuple
 
 
 class ChainLink(NamedTuple):

@@ -1,6 +1,6 @@
 """Lines and who wrote them."""
 
-from typing import NamedTuple
+from diagnoser.records import NamedTuple
 
 
 class RawLine(NamedTuple):

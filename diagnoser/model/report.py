@@ -1,11 +1,11 @@
 """What is rendered, and what it says of the deployment and of its own input."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from diagnoser.model.incident import Incident
 from diagnoser.model.rule import Remedy
 from diagnoser.model.words import FindingStatus, Verdict
+from diagnoser.records import NamedTuple
 
 
 class Fact(NamedTuple):

@@ -1,8 +1,9 @@
 """The catalogue's entries and what they say when they hold."""
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from diagnoser.model.words import Confidence, Impact, Role, Severity, Status
+from diagnoser.records import NamedTuple
 
 if TYPE_CHECKING:
     Negated: TypeAlias = "Condition"

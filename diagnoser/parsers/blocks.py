@@ -5,7 +5,6 @@ has no such marks; there a small state machine follows the shape of tracebacks, 
 two frames does not end the traceback, and a line after the message does not become part of it.
 """
 
-from typing import NamedTuple
 
 from diagnoser.digits import zeroed
 from diagnoser.lazy import lazy
@@ -15,6 +14,7 @@ from diagnoser.parsers.lines import CAUSE_SENTENCE, CONTEXT_SENTENCE, EXCEPTION_
 from diagnoser.parsers.python import looks_like_traceback
 from diagnoser.parsers.ray import RAY_HEADER
 from diagnoser.parsers.shapes import Shape, dump_of
+from diagnoser.records import NamedTuple
 
 MAX_LINES = 20_000
 """Lines kept of one block: its first and its last halves stay when there are more."""

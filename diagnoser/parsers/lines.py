@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from diagnoser.lazy import lazy
+from diagnoser.records import NamedTuple
 
 HEADER = "Traceback (most recent call last)"
 CAUSE_SENTENCE = "The above exception was the direct cause of the following exception"

@@ -5,13 +5,13 @@
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from diagnoser.lazy import lazy
 from diagnoser.model import FailureKind, Frame
 from diagnoser.parsers.frames import FRAME
 from diagnoser.parsers.lines import Line
 from diagnoser.parsers.shapes import FAULTS, SINGLES, Shape, dump_of
+from diagnoser.records import NamedTuple
 
 MAX_DUMP = 2_000
 """Lines that one dump may take."""

@@ -13,7 +13,6 @@ messages, Ray's remote halves, IPython frames, and pastes that lost their indent
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from diagnoser.lazy import lazy
 from diagnoser.model import ExceptionInfo, LinkKind
@@ -29,6 +28,7 @@ from diagnoser.parsers.lines import (
     exception_line,
     is_exception_line,
 )
+from diagnoser.records import NamedTuple
 
 _GROUP_HEADER = lazy(r"^\s*\+ (?:Exception Group )?Traceback \(most recent call last\)")
 _GROUP_RULE = lazy(r"^[\s|]*\+-[+-]*-{8,}(?: (?:\d+|\.\.\.) -+)?\s*$")

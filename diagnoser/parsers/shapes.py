@@ -6,10 +6,10 @@ runtime, a compiler or the kernel prints, whoever uses it.
 """
 
 import re
-from typing import NamedTuple
 
 from diagnoser.lazy import lazy
 from diagnoser.model import FailureKind
+from diagnoser.records import NamedTuple
 
 
 class Shape(NamedTuple):

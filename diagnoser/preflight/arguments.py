@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from diagnoser.errors import UsageError
 from diagnoser.preflight.deployment import PLATFORMS
+from diagnoser.records import NamedTuple
 
 Kind = Literal["text", "whole", "number", "flag", "many"]
 

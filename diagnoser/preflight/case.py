@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from diagnoser.model import Finding, Remedy, Report
 from diagnoser.preflight.deployment import Deployment
 from diagnoser.preflight.host import Host
 from diagnoser.preflight.model_config import ModelConfig
 from diagnoser.preflight.moe_config import MoEModelConfig
+from diagnoser.records import NamedTuple
 
 Engine = Literal["vllm", "generic"]
 NO_MODEL = "the model's config.json (--model-config)"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from diagnoser.model import Report
 from diagnoser.preflight.numbers import BEYOND, whole
+from diagnoser.records import NamedTuple
 
 Platform = Literal["cuda", "rocm", "cpu", "xpu", "npu", "tpu"]
 PLATFORMS: tuple[Platform, ...] = ("cuda", "rocm", "cpu", "xpu", "npu", "tpu")

@@ -10,13 +10,14 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser.preflight.deployment import Deployment
 from diagnoser.preflight.model_config import ModelConfig
 from diagnoser.preflight.moe_config import MoEModelConfig
 from diagnoser.preflight.numbers import GIB
 from diagnoser.preflight.shapes import group_size, padded_vocabulary
+from diagnoser.records import NamedTuple
 
 WEIGHT_ERROR = 0.05
 """Part of the weights by which the estimate may be wrong."""

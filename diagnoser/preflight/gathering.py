@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from diagnoser.errors import InputError
 from diagnoser.preflight.arguments import Request
@@ -12,6 +11,7 @@ from diagnoser.preflight.deployment import Deployment
 from diagnoser.preflight.inputs import ReadLog, from_command, from_file, from_log, launches_if_any
 from diagnoser.preflight.sides import side_of
 from diagnoser.preflight.surroundings import Surroundings
+from diagnoser.records import NamedTuple
 
 
 class Gathered(NamedTuple):

@@ -10,10 +10,10 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from diagnoser.preflight.nvidia import Gpu, gpus_and_driver
 from diagnoser.preflight.packages import MODULES, has_module, installed_versions, required_ranges
+from diagnoser.records import NamedTuple
 
 
 class Host(NamedTuple):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser.preflight.deployment import Container
 from diagnoser.preflight.numbers import size, whole
 from diagnoser.preflight.shell import Launch, find_in_script, find_launch, image_version, is_image
+from diagnoser.records import NamedTuple
 
 
 class Found(NamedTuple):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser.errors import InputError
 from diagnoser.preflight.numbers import whole
 from diagnoser.preflight.reading import read_json_object
+from diagnoser.records import NamedTuple
 
 _NESTED = ("text_config", "llm_config", "language_config", "text_model_config", "thinker_config", "language_model")
 _HEADS = ("num_attention_heads", "n_head", "num_heads", "n_heads", "num_attention_head")

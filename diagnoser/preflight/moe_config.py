@@ -9,12 +9,13 @@ Field names and their order: vLLM 0.32, transformers_utils/model_arch_config_con
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser.errors import PreflightError
 from diagnoser.preflight.model_config import ModelConfig, read_model_config
 from diagnoser.preflight.numbers import whole
 from diagnoser.preflight.reading import kind_of
+from diagnoser.records import NamedTuple
 
 EXPERTS = ("num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts")
 TOP_K = (

@@ -8,9 +8,10 @@ Readers:
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from diagnoser.model import Remedy
+from diagnoser.records import NamedTuple
 
 Reader = Literal["vllm", "mooncake", "engine"]
 

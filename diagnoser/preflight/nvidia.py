@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from typing import NamedTuple
+
+from diagnoser.records import NamedTuple
 
 
 class Gpu(NamedTuple):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import socket
 import time
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from diagnoser.preflight.addresses import HostPort
+from diagnoser.records import NamedTuple
 
 Outcome = Literal["up", "refused", "timeout", "unresolved", "unreachable", "nonsense"]
 LONGEST_ANSWER = 64 << 10

@@ -7,9 +7,9 @@ without any of the literals cost a few substring searches and no regular express
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
 
 from diagnoser.lazy import lazy
+from diagnoser.records import NamedTuple
 
 
 class Span(NamedTuple):

@@ -8,10 +8,10 @@ there is no list to keep. Modules whose names start with an underscore are helpe
 """
 
 import os
-from typing import NamedTuple
 
 from diagnoser.errors import UsageError
 from diagnoser.model import Report
+from diagnoser.records import NamedTuple
 
 __all__ = ["FORMATS", "RenderOptions", "render"]
 

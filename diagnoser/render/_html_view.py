@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnoser.model import Failure, Frame, Incident, Report
+from diagnoser.records import NamedTuple
 from diagnoser.render._frames import fold_frames
 from diagnoser.render._plain import excerpt
 from diagnoser.render._timeline import drawing

@@ -6,9 +6,9 @@ Positions are shares of the width, so that the drawing fits a phone and a wall s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from diagnoser.model import Incident, TimelineEntry
+from diagnoser.records import NamedTuple
 from diagnoser.render._plain import cut_end, one_line
 from diagnoser.render._words import place, process_label
 

@@ -1,7 +1,6 @@
 """The words that all formats share: what a process, a failure, an impact and a degree of certainty are called."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from diagnoser.model import (
     Confidence,
@@ -15,6 +14,7 @@ from diagnoser.model import (
     Report,
     Symptom,
 )
+from diagnoser.records import NamedTuple
 from diagnoser.render._plain import cut_end, one_line
 
 UNNAMED = "unnamed process"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
+
+from diagnoser.records import NamedTuple
 
 from .bytestreams import ByteStream, open_path, read_head
 from .compression import Expanded

@@ -1,6 +1,6 @@
 """How much of an input is read: bounds whose effect is said in the notes, and the sizes of skipping."""
 
-from typing import NamedTuple
+from diagnoser.records import NamedTuple
 
 
 class Limits(NamedTuple):

@@ -8,7 +8,8 @@ comes, for a small part of what parsing it takes.
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Generator, Sequence
-from typing import NamedTuple
+
+from diagnoser.records import NamedTuple
 
 from .buffers import ALIGNED, aligned
 from .bytestreams import FileStream

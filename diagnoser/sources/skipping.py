@@ -8,7 +8,8 @@ the whole log interesting. All this rests on the bytes of the log alone, never o
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+from diagnoser.records import NamedTuple
 
 from .limits import Settings
 

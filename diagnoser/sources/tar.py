@@ -7,7 +7,7 @@ part is read.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from diagnoser.records import NamedTuple
 
 from .bytestreams import ByteStream
 
