@@ -39,6 +39,7 @@ _PATTERNS = {
     "return-as-text": (
         r"\^M(?=\([A-Z]\w{1,60} (?:rank=\d{1,6} )?pid=\d{1,10}\) |(?:INFO|WARNING|ERROR) (?:\d{4}-)?\d\d-\d\d )"
     ),
+    "bracket-as-list": r"(\[[\w/]{1,80}\.py:\d{1,6})\[\] ",
     "tag": r"</?(?:pre|code|details|summary|p|br|div|span)(?: [^<>]{0,200})?/?>",
 }
 _PLAIN_QUOTES = str.maketrans({
@@ -116,6 +117,8 @@ class Repair:
         if "^M" in text:
             # With the line ends gone, it stands where a record ended; a blank is what other pastes have there.
             text = _pattern("return-as-text").sub(" ", text).removesuffix("^M")
+        if "[] " in text:
+            text = _pattern("bracket-as-list").sub(r"\1] ", text, count=1)
         first = text[:1]
         if self._margin or first in ">`~" or (first in " \t" and text.lstrip()[:1] in "|([DIWECT{"):
             text = self._mend_margin(text)

@@ -35,7 +35,7 @@ ENVELOPE = Envelope(
     heads=DIGITS + "DIWE",
     pattern=(
         rf"(?P<time>{_TIME})?"
-        rf"(?P<key> - (?:{_LOGGER} - {_LEVEL}|{_LEVEL}(?: - {_LOGGER})?) - "
+        rf"(?P<key> - (?:{_LOGGER} - {_LEVEL}|{_LEVEL}(?: - {_LOGGER})?) - (?:\[{_LOGGER}\] )?"
         rf"| (?:\[{_LEVEL}\]|{_LEVEL}:?) (?!{_VLLM_TIME})(?:\[{_LOGGER}\] |{_LOGGER}: )?"
         rf"|{_LEVEL}:{_LOGGER}:)"
     ),
@@ -45,6 +45,7 @@ ENVELOPE = Envelope(
     samples=(
         "2026-03-14 10:20:30,123 - __main__ - INFO - ERROR 03-14 10:20:30 [core.py:515] boom",
         "2026-03-14 10:20:30,123 - INFO - (EngineCore_DP0 pid=43) ERROR 03-14 10:20:30 [core.py:842] boom",
+        "2026-03-14 10:20:30,123 - INFO - [container] (EngineCore pid=43) INFO 03-14 10:20:30 [core.py:842] boom",
         '2026-03-14 10:20:30,123 INFO [acme.runner]   File "/opt/venv/lib/python3.12/site-packages/a.py", line 3, in f',
         "INFO:acme.runner:(APIServer pid=41) INFO 03-14 10:20:30 [launcher.py:37] Available routes are:",
     ),

@@ -25,6 +25,12 @@ def test_a_logger_that_passed_a_frame_on_passes_the_rest_on_too() -> None:
     assert {record.level for record in records} == {None}
 
 
+def test_a_label_of_the_parent_is_taken_off_too() -> None:
+    label = "2026-03-14 10:20:30,123 - INFO - [container] "
+    records = peel(f"{label}(EngineCore pid=43) ERROR 03-14 10:20:31 [core.py:842] boom", f"{label}{FRAME}")
+    assert [(record.body, record.level) for record in records] == [("boom", "ERROR"), (FRAME, None)]
+
+
 def test_another_logger_still_speaks_for_itself() -> None:
     other = "2026-03-14 10:20:30,123 - acme.health - ERROR - probe failed"
     assert peel(PARENT + FRAME, other)[1].level == "ERROR"

@@ -83,6 +83,13 @@ def test_a_mail_quote_comes_off_once_it_holds_a_log() -> None:
     assert bodies(f">> {HEADER}") == [HEADER]
 
 
+def test_a_bracket_that_became_a_list_is_mended_in_a_record_only() -> None:
+    assert bodies("ERROR 03-14 10:20:30 [core.py:842[] boom", "found [core.py:842] and names=[] here") == [
+        "boom",
+        "found [core.py:842] and names=[] here",
+    ]
+
+
 def test_the_bars_of_a_window_come_off_once_it_holds_a_log() -> None:
     window = ["\u2502 Autoscroll:On   \u2502", f"\u2502 {HEADER}   \u2502", f"\u2502 {FRAME} \u2502", "\u2502     main()   \u2502"]
     assert bodies(*window, "\u2502 ValueError: x\u2502", "after", "\u2502 y \u2502") == [
