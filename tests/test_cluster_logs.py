@@ -290,3 +290,19 @@ CALM_CLUSTERS = {
 @pytest.mark.parametrize("name", CALM_CLUSTERS)
 def test_what_clusters_say_while_all_is_well_is_no_failure(name):
     assert told(CALM_CLUSTERS[name]) == ("healthy",)
+
+
+def test_a_traceback_whose_first_frame_lost_its_line_is_read_all_the_same():
+    head = "(EngineCore_0 pid=271) ERROR 03-14 10:20:30 [core.py:686]"
+    log = f"""
+        {head} EngineCore encountered a fatal error.
+        {head} Traceback (most recent call last):
+        {head}     engine_core.run_busy_loop()
+        {head}   File "/opt/venv/lib/python3.12/site-packages/vllm/v1/engine/core.py", line 259, in execute_model
+        {head}     raise error
+        {head} KeyError: 'slot'
+    """
+    report = report_of(textwrap.dedent(log).lstrip("\n"))
+    root = report.incidents[0].root
+
+    assert (root.type, root.message, root.frame.function) == ("KeyError", "'slot'", "execute_model")

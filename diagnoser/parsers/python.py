@@ -223,7 +223,9 @@ def _one(lines: Sequence[Line], start: int, stop: int) -> list[ExceptionInfo]:
     first = lines[start].number
     if _GROUP_HEADER.match(lines[start].body):
         return _group(lines, start, stop)
-    frames, at = read_frames(lines, start + 1, stop)
+    # The first frame may have lost its own line to what stood between.
+    lost = _first_after_code(lines[start + 1 : min(stop, start + 9)]) or 0
+    frames, at = read_frames(lines, start + 1 + lost, stop)
     if at >= stop:
         return [ExceptionInfo(None, "", frames, line=first, end_line=lines[stop - 1].number)] if frames else []
     name, message_lines = exception_line(lines, at, stop)
