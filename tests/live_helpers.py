@@ -8,7 +8,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -45,14 +45,6 @@ def start(*arguments: str, **more: object) -> Iterator[subprocess.Popen[bytes]]:
 
 def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
-
-
-def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
-    """Waits until the condition holds."""
-    limit = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < limit, "waited too long"
-        time.sleep(0.02)
 
 
 def line(stream: IO[bytes], seconds: float = 20.0) -> bytes:

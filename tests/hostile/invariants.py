@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -105,8 +104,3 @@ def summary_of(report: Report) -> tuple[Any, ...]:
             for incident in report.incidents
         ),
     )
-
-
-def without_cache() -> None:
-    """Keeps a process from writing the rule cache."""
-    os.environ["DIAGNOSER_CACHE"] = "off"
