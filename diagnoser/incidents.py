@@ -317,7 +317,7 @@ def _writer_key(process: Process) -> object:
 
 def _fetch(cases: list[Played], rules: Mapping[str, Rule]) -> tuple[str, ...]:
     wanted: list[str] = []
-    for item in sorted(cases, key=lambda item: -depth(item.failure)):
+    for item in sorted(cases, key=lambda item: (not item.innermost, -depth(item.failure))):
         for match in item.roles:
             rule = rules.get(match.rule)
             if rule is not None and rule.fetch and rule.fetch.strip() not in wanted:

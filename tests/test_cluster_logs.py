@@ -306,3 +306,39 @@ def test_a_traceback_whose_first_frame_lost_its_line_is_read_all_the_same():
     root = report.incidents[0].root
 
     assert (root.type, root.message, root.frame.function) == ("KeyError", "'slot'", "execute_model")
+
+
+def test_what_an_abort_says_of_the_network_goes_before_the_abort():
+    log = """
+        terminate called after throwing an instance of 'std::runtime_error'
+          what():  NCCL error: remote process exited or there was a network error, NCCL version 2.14.3
+        Last error:
+        NCCL WARN NET/IB : Got completion from peer 192.0.2.9<39138> with error 12, opcode 0, len 0, vendor err 129
+    """
+    one_line = " ".join(textwrap.dedent(log).split()) + "\n"
+
+    assert told(one_line)[-1] == "network-nccl-ib-path-broken"
+
+
+def test_a_store_that_could_not_be_joined_is_not_one_that_was_lost_while_serving():
+    log = """
+        E20250314 10:20:30.129794 58058 master_client.cpp:146] RPC call failed: Connection timed out
+        E20250314 10:20:30.129853 56431 client.cpp:1431] mount_segment_to_master_failed base=0x12c200000000 size=60000000000, error=RPC_FAIL
+        E20250314 10:20:30.129913 56431 pybind_client.cpp:233] Failed to mount segment: RPC_FAIL
+        ERROR 03-14 10:20:30 [mooncake_store.py:65] Initialize mooncake failed.
+    """
+    assert told(log)[-1] == "mooncake-master-unreachable"
+
+
+def test_the_innermost_report_says_first_what_to_fetch():
+    log = """
+        ERROR 03-14 10:20:30 worker_base.py:382] Error executing method init_device. This might cause deadlock in distributed execution.
+        ERROR 03-14 10:20:30 worker_base.py:382] Traceback (most recent call last):
+        ERROR 03-14 10:20:30 worker_base.py:382]   File "/opt/venv/lib/python3.12/site-packages/vllm/distributed/device_communicators/pynccl_wrapper.py", line 256, in NCCL_CHECK
+        ERROR 03-14 10:20:30 worker_base.py:382]     raise RuntimeError(f"NCCL error: {error_str}")
+        ERROR 03-14 10:20:30 worker_base.py:382] RuntimeError: NCCL error: unhandled cuda error (run with NCCL_DEBUG=INFO for details)
+        (RayWorkerWrapper pid=118, ip=192.0.2.94) ERROR 03-14 10:20:30 worker_base.py:382] Error executing method init_device. This might cause deadlock in distributed execution. [repeated 6x across cluster]
+    """
+    report = report_of(textwrap.dedent(log).lstrip("\n"))
+
+    assert "NCCL WARN" in report.incidents[0].fetch[0]
