@@ -40,6 +40,7 @@ _PATTERNS = {
         r"\^M(?=\([A-Z]\w{1,60} (?:rank=\d{1,6} )?pid=\d{1,10}\) |(?:INFO|WARNING|ERROR) (?:\d{4}-)?\d\d-\d\d )"
     ),
     "bracket-as-list": r"(\[[\w/]{1,80}\.py:\d{1,6})\[\] ",
+    "rank": r"\[rank\d{1,6}\]: ",
     "tag": r"</?(?:pre|code|details|summary|p|br|div|span)(?: [^<>]{0,200})?/?>",
 }
 _PLAIN_QUOTES = str.maketrans({
@@ -119,6 +120,11 @@ class Repair:
             text = _pattern("return-as-text").sub(" ", text).removesuffix("^M")
         if "[] " in text:
             text = _pattern("bracket-as-list").sub(r"\1] ", text, count=1)
+        if text.startswith("[rank") and (found := _pattern("rank").match(text)):
+            # A form that turned line ends into blanks leaves the label of every line in the middle of one.
+            label = found.group()
+            if f"{HEADER} {label}File " in text:
+                text = label + text[len(label) :].replace(f" {label}", " ")
         first = text[:1]
         if self._margin or first in ">`~" or (first in " \t" and text.lstrip()[:1] in "|([DIWECT{"):
             text = self._mend_margin(text)

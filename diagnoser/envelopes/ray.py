@@ -39,7 +39,7 @@ ENVELOPE = Envelope(
     order=20,
     heads="(",
     pattern=(
-        r"\((?:([A-Za-z_][^\s()]{0,80}(?:\([^()]{0,80}\))?(?: [\w=:.-]{1,30})?) pid=(\d{1,10})|"
+        r"\((?:([A-Za-z_][^\s()]{0,80}(?:\((?:[^()]{1,80}|\([^()]{0,80}\)){0,8}\))?(?: [\w=:.-]{1,30})?) pid=(\d{1,10})|"
         r"pid=(\d{1,10}|[a-z_]{1,30})|("
         r"raylet|gcs_server|autoscaler \+[\dhms]{1,12}|scheduler \+[\dhms]{1,12}))(?:, ip=([^\s,()]{1,60}))?\)(?: |$)"
     ),
@@ -51,6 +51,7 @@ ENVELOPE = Envelope(
         "(EngineCoreActor pid=92) text",
         "(DPMoEEngineCoreActor pid=92) text",
         "(ServeReplica:default:LLM pid=92) text",
+        "(MapWorker(MapBatches(LLMStage)->MapBatches(Parse)) pid=92, ip=192.0.2.7) text",
         "(pid=91) text",
         "(raylet) A worker died or was killed while executing a task by an unexpected system error.",
         "(raylet, ip=192.0.2.8) text",

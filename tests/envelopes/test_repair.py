@@ -90,6 +90,12 @@ def test_a_bracket_that_became_a_list_is_mended_in_a_record_only() -> None:
     ]
 
 
+def test_a_traceback_of_a_rank_on_one_line_is_unfolded() -> None:
+    label = "[rank0]: "
+    line = f"{label}{HEADER} {label}{FRAME.strip()} {label}main() {label}^^^^^^ {label}ValueError: x"
+    assert bodies(line) == [HEADER, FRAME, "    main() ^^^^^^", "ValueError: x"]
+
+
 def test_the_bars_of_a_window_come_off_once_it_holds_a_log() -> None:
     window = ["\u2502 Autoscroll:On   \u2502", f"\u2502 {HEADER}   \u2502", f"\u2502 {FRAME} \u2502", "\u2502     main()   \u2502"]
     assert bodies(*window, "\u2502 ValueError: x\u2502", "after", "\u2502 y \u2502") == [
