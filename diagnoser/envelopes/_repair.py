@@ -41,6 +41,10 @@ _PATTERNS = {
     ),
     "bracket-as-list": r"(\[[\w/]{1,80}\.py:\d{1,6})\[\] ",
     "rank": r"\[rank\d{1,6}\]: ",
+    "lead": (
+        r"[A-Za-z][\w -]{0,40}: (?=(?P<head>\(\w{1,60} pid=\d{1,10}\) ERROR \d\d-\d\d \d\d:\d\d:\d\d"
+        r" \[[\w/]{1,80}\.py:\d{1,6}\] ))"
+    ),
     "tag": r"</?(?:pre|code|details|summary|p|br|div|span)(?: [^<>]{0,200})?/?>",
 }
 _PLAIN_QUOTES = str.maketrans({
@@ -120,11 +124,8 @@ class Repair:
             text = _pattern("return-as-text").sub(" ", text).removesuffix("^M")
         if "[] " in text:
             text = _pattern("bracket-as-list").sub(r"\1] ", text, count=1)
-        if text.startswith("[rank") and (found := _pattern("rank").match(text)):
-            # A form that turned line ends into blanks leaves the label of every line in the middle of one.
-            label = found.group()
-            if f"{HEADER} {label}File " in text:
-                text = label + text[len(label) :].replace(f" {label}", " ")
+        if f"{HEADER} " in text:
+            text = self._mend_one_line(text)
         first = text[:1]
         if self._margin or first in ">`~" or (first in " \t" and text.lstrip()[:1] in "|([DIWECT{"):
             text = self._mend_margin(text)
@@ -167,6 +168,17 @@ class Repair:
             import html
 
             return html.unescape(text).replace("\u00a0", " ")
+        return text
+
+    def _mend_one_line(self, text: str) -> str:
+        """A traceback whose line ends a form turned into blanks: labels inside it, words before it."""
+        if rank := _pattern("rank").match(text):
+            label = rank.group()
+            if f"{HEADER} {label}File " in text:
+                return label + text[len(label) :].replace(f" {label}", " ")
+        lead = _pattern("lead").match(text)
+        if lead is not None and text.count(lead["head"]) > 2:
+            return text[lead.end() :]
         return text
 
     def _mend_markup(self, text: str) -> str:

@@ -96,6 +96,14 @@ def test_a_traceback_of_a_rank_on_one_line_is_unfolded() -> None:
     assert bodies(line) == [HEADER, FRAME, "    main() ^^^^^^", "ValueError: x"]
 
 
+def test_words_before_a_log_on_one_line_come_off() -> None:
+    head = "(Worker_TP0 pid=44) ERROR 03-14 10:20:30 [multiproc_executor.py:597] "
+    log = f"{head}{HEADER} {head}{FRAME.strip()} {head}main() {head}ValueError: x"
+    found = bodies(f"Error message: {log}")
+    assert found[0] == HEADER
+    assert found[-1] == "ValueError: x"
+
+
 def test_the_bars_of_a_window_come_off_once_it_holds_a_log() -> None:
     window = ["\u2502 Autoscroll:On   \u2502", f"\u2502 {HEADER}   \u2502", f"\u2502 {FRAME} \u2502", "\u2502     main()   \u2502"]
     assert bodies(*window, "\u2502 ValueError: x\u2502", "after", "\u2502 y \u2502") == [
