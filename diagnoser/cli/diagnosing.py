@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _MOST_NAMES = 3
 """Empty logs that are named."""
+_MOST_FOREIGN = 0.2
+"""Part of the bytes of a log that may be no text; a log in another encoding of its time holds less."""
 
 
 def diagnose_logs(logs: Sequence[str], options: dict[str, Any]) -> int:
@@ -35,6 +37,8 @@ def diagnose_logs(logs: Sequence[str], options: dict[str, Any]) -> int:
     all_empty = len(empty) == len(report.sources)
     if empty and not all_empty:
         report = _noting(report, f"{_listed(empty)}: empty")
+    if report.coverage.undecodable_bytes > _MOST_FOREIGN * sum(source.bytes for source in report.sources):
+        report = _noting(report, "much of the input is no text: is it a log?")
     deliver(settings.prepare(report), settings)
     if all_empty:
         say_empty(empty)
@@ -42,7 +46,7 @@ def diagnose_logs(logs: Sequence[str], options: dict[str, Any]) -> int:
         return 2
     if options["exit_zero"]:
         return 0
-    return 2 if all_empty else report.exit_code
+    return 2 if all_empty or catalogue.errors else report.exit_code
 
 
 def _report(

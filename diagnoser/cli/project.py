@@ -19,6 +19,7 @@ from diagnoser.records import NamedTuple
 
 NAME = "diagnoser.toml"
 _KEYS = {"runbook_url": str, "rules": list, "redact": bool, "redact_hosts": bool, "ignore": list}
+_IN_WORDS = {str: "a text in quotes", list: "a list in brackets", bool: "true or false"}
 
 
 class Project(NamedTuple):
@@ -67,7 +68,7 @@ def _project(path: str, table: dict[str, Any]) -> Project:
         if key not in _KEYS:
             raise InputError(path, f"unknown key {key!r}", expected=", ".join(_KEYS))
         if not isinstance(value, _KEYS[key]):
-            raise InputError(path, f"{key} is {type(value).__name__}", expected=_KEYS[key].__name__)
+            raise InputError(path, f"{key} is {str(value)[:60]!r}", expected=_IN_WORDS[_KEYS[key]])
     base = os.path.dirname(path)
     rules = tuple(os.path.join(base, str(folder)) for folder in table.get("rules", ()))
     return Project(

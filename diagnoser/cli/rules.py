@@ -245,7 +245,8 @@ def unknown_rule(rule_id: str, known: Iterable[str]) -> str:
     import difflib
 
     close = difflib.get_close_matches(rule_id, known, n=3) or [name for name in known if rule_id in name][:3]
-    return f"there is no rule {rule_id!r}" + (f"; did you mean {' or '.join(close)}?" if close else "")
+    hint = f"did you mean {' or '.join(close)}?" if close else "`diagnose rules list` names them"
+    return f"there is no rule {rule_id!r}; {hint}"
 
 
 def _summary(rule: Rule) -> dict[str, Any]:

@@ -54,12 +54,12 @@ def parse_json(text: str, name: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as failure:
         raise InputError(
-            name, f"not valid JSON: {failure.msg} at column {failure.colno}", line=failure.lineno, expected="JSON"
+            name, f"not valid JSON: {failure.msg} at column {failure.colno}", line=failure.lineno
         ) from None
     except RecursionError:
-        raise InputError(name, "nested too deeply", expected="JSON") from None
+        raise InputError(name, "nested too deeply") from None
     except ValueError:  # Python refuses to read whole numbers of thousands of digits
-        raise InputError(name, "holds a number that is too long", expected="JSON") from None
+        raise InputError(name, "holds a number that is too long") from None
 
 
 def read_yaml_documents(path: str) -> list[Any]:
@@ -76,10 +76,9 @@ def read_yaml_documents(path: str) -> list[Any]:
             path,
             f"not valid YAML: {failure.problem}" + (f" at column {mark.column + 1}" if mark else ""),
             line=mark.line + 1 if mark else None,
-            expected="YAML",
         ) from None
     except (yaml.YAMLError, RecursionError, ValueError) as failure:
-        raise InputError(path, f"not valid YAML: {failure}", expected="YAML") from None
+        raise InputError(path, f"not valid YAML: {failure}") from None
 
 
 def kind_of(value: object) -> str:

@@ -22,9 +22,6 @@ _SIDE_KEYS = frozenset(
         "vllm_version",
         "mooncake_version",
         "model",
-        "command",
-        "args",
-        "mooncake_config",
         "platform",
     )
 )

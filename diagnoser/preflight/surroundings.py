@@ -17,6 +17,7 @@ from diagnoser.preflight.launch import convert
 from diagnoser.preflight.model_config import ModelConfig, read_model_config
 from diagnoser.preflight.moe_config import moe_of
 from diagnoser.preflight.numbers import size
+from diagnoser.preflight.versions import compare
 
 _PASSED_ON = re.compile(
     r"VLLM_|MOONCAKE_|MC_|NCCL_|GLOO_|HF_|TRANSFORMERS_|CUDA_VISIBLE|PYTORCH_|PYTHONOPTIMIZE|HOST_IP$|https?_proxy$|"
@@ -85,10 +86,13 @@ class Surroundings:
         memory = self.request.text("device_memory")
         if memory is not None and size(memory) is None:
             raise UsageError(f"--device-memory {memory!r} is no size such as 80GiB")
+        version = self.request.text("vllm_version")
+        if version is not None and compare(version, version) is None:
+            raise UsageError(f"--vllm-version {version!r} is no version such as 0.11.0")
         return deployment._replace(
             environment=environment,
             environment_known=deployment.environment_known or bool(self.given),
-            vllm_version=self.request.text("vllm_version") or deployment.vllm_version,
+            vllm_version=version or deployment.vllm_version,
             platform=_platform(self.request, deployment),
             devices=self.request.values.get("devices", deployment.devices),
             device_memory=size(memory) if memory is not None else deployment.device_memory,
