@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,6 +94,27 @@ def test_no_code_is_dead() -> None:
     found = subprocess.run([sys.executable, "-m", "vulture"], cwd=ROOT, capture_output=True, text=True)
 
     assert found.stdout + found.stderr == ""
+
+
+def private_names(tree: ast.Module) -> Iterator[str]:
+    """Names of a module, and of methods in it, that begin with an underscore: vulture passes over them."""
+    for node in ast.walk(tree):
+        names = [node.name] if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node in tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+        yield from (name for name in names if name.startswith("_") and not name.startswith("__"))
+
+
+def test_no_private_name_is_dead() -> None:
+    words = Counter(word for path in MODULES for word in re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    dead = {
+        name_of(path): sorted(unused)
+        for path in MODULES
+        if (unused := {name for name in private_names(ast.parse(path.read_text(encoding="utf-8"))) if words[name] == 1})
+    }
+
+    assert dead == {}
 
 
 def test_the_version_stands_in_one_place() -> None:

@@ -7,7 +7,6 @@ command where the log shows it.
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any
 
 from diagnoser.model import Report
@@ -15,7 +14,6 @@ from diagnoser.preflight.deployment import Deployment, Platform
 from diagnoser.preflight.known_options import JSON_VALUES, SWITCHES, VALUES
 from diagnoser.preflight.shell import find_in_script
 
-_CALL = re.compile(r"\b(?P<name>[A-Z]\w*)\(")
 _OPTIONS = (*VALUES, *SWITCHES)
 _PLATFORMS: dict[str, Platform] = {
     "cuda": "cuda",

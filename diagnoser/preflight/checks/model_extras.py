@@ -13,7 +13,6 @@ from diagnoser.preflight.findings import error, ok
 from diagnoser.preflight.numbers import whole
 from diagnoser.preflight.reading import read_json_object
 
-_WITHOUT_COUNT = ("suffix",)
 _WITHOUT_MODEL = ("ngram", "ngram_gpu", "suffix", "mtp", "deepseek_mtp", "qwen3_next_mtp", "glm4_moe_mtp", "[ngram]")
 
 
