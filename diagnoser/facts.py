@@ -106,31 +106,36 @@ class FactReader:
         self.facts: dict[str, Fact] = {}
         self._resolved: set[str] = set()
 
-    def feed_all(self, records: Sequence[LogRecord]) -> None:
-        """Looks at the records of a block."""
+    def feed_all(self, records: Sequence[LogRecord]) -> bool:
+        """Looks at the records of a block; True when they state a fact, be it known already or not."""
         if len(records) > 1:
             text = "\n".join([record.body for record in records])
             if not any(needle in text for needle in _NEEDLES):
-                return
-        for record in records:
-            self.feed(record)
+                return False
+        stated = [self.feed(record) for record in records]  # all of them, even if the first states one
+        return any(stated)
 
-    def feed(self, record: LogRecord) -> None:
-        """Looks at one record; cheap for lines that state nothing."""
+    def feed(self, record: LogRecord) -> bool:
+        """Looks at one record, cheaply where it states nothing; True when it may state a fact."""
         body = record.body
+        stated = False
         if _CONFIG in body and "Initializing a" in body:
+            stated = True
             self._config(body.split(_CONFIG, 1)[1], record)
         if _ARGUMENTS in body:
+            stated = True
             self._arguments(body.split(_ARGUMENTS, 1)[1], record)
         elif _NAMESPACE in body:
+            stated = True
             self._namespace(body.split(_NAMESPACE, 1)[1], record)
         for name, needle, pattern in _SIMPLE:
             found = pattern.search(body) if needle in body else None
             if found:
-                value = found["v"]
+                stated, value = True, found["v"]
                 self._set(
                     name, _text(value.replace(",", "") if name == "kv_cache_tokens" else value.rstrip(".,")), record
                 )
+        return stated
 
     def _set(
         self, name: str, value: str | int | float | bool | None, record: LogRecord, *, resolved: bool = False

@@ -77,7 +77,7 @@ class Intake:
     """
 
     def __init__(
-        self, shapes: Shapes, accepts: Accepts | None = None, aside: Callable[[LogRecord], None] | None = None
+        self, shapes: Shapes, accepts: Accepts | None = None, aside: Callable[[LogRecord], object] | None = None
     ) -> None:
         self.order = 0
         """Reading order of the last record."""

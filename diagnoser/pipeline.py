@@ -162,7 +162,8 @@ class Pipeline:
         elif moment.kind in ACCESS_KINDS:
             last = self._moments[-1] if self._moments else None
             if last is not None and last.kind == moment.kind and last.source == moment.source:
-                if moment.kind == "refused":
+                # A process that says no more keeps its last block until the end of the log, when newer ones are known.
+                if moment.kind == "refused" or moment.order < last.order:
                     return
                 self._times.pop(self._moments.pop().order, None)
         elif moment.kind == "ready":
@@ -183,9 +184,13 @@ class Pipeline:
             shape.again(first.repeated, block.order)
             return
         marked = self._moments_of(block)
-        self._facts.feed_all(block.records)
-        kept = self._failures_of(block, text)
-        shape.add(marked if ACCESS not in text else (*marked, *ACCESS_KINDS), kept)
+        if ACCESS in text:
+            marked += ACCESS_KINDS
+        stated = self._facts.feed_all(block.records)
+        said, kept = self._failures_of(block, text)
+        shape.add(marked, kept)
+        if not marked and not stated and not said:
+            self._shapes.says_nothing(shape)
 
     def _moments_of(self, block: Block, kinds: Kinds = ALL) -> list[MomentKind]:
         """Notes the moments that the block marks, of these kinds; returns theirs."""
@@ -194,8 +199,11 @@ class Pipeline:
             self._moment(moment)
         return [moment.kind for moment in marked]
 
-    def _failures_of(self, block: Block, text: str) -> list[Kept]:
-        """Keeps the failures of a block and the log conditions that it satisfies."""
+    def _failures_of(self, block: Block, text: str) -> tuple[bool, list[Kept]]:
+        """Keeps the failures of a block and the log conditions that it satisfies.
+
+        Returns whether there were any, and the failures as far as there was room for them.
+        """
         found = failures(block)
         self._excess.block(block, found)
         first = block.records[0]
@@ -206,7 +214,8 @@ class Pipeline:
         marks = frozenset(hit[0] for hit in hits if self.catalogue.stands_alone(hit))
         if not found and (first.level in _LOUD or marks):
             found = [message_of(block, text)]
-        return [kept for failure in found if (kept := self._keep(failure, marks, block)) is not None]
+        kept = [kept for failure in found if (kept := self._keep(failure, marks, block)) is not None]
+        return bool(found or hits), kept
 
     def _hit(self, hit: Any, record: LogRecord, order: int, text: str) -> None:
         from diagnoser.catalogue import RecordHit

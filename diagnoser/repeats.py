@@ -25,9 +25,11 @@ _CALM = frozenset({"DEBUG", "INFO"})
 class Shape:
     """What is known of such blocks."""
 
-    __slots__ = ("kept", "kinds", "marked", "only_ready", "seen")
+    __slots__ = ("kept", "kinds", "label", "marked", "only_ready", "seen")
 
-    def __init__(self) -> None:
+    def __init__(self, label: object = None) -> None:
+        self.label = label
+        """Level and text without numbers."""
         self.seen = 0
         self.kept: Sequence[Kept] = ()
         """The failures that the newest of them reports."""
@@ -52,6 +54,11 @@ class Shape:
             kept.again(count, order)
 
 
+_EMPTY = Shape()
+"""The shape of blocks that say nothing; it is never changed."""
+_EMPTY.seen = MAX_VARIANTS
+
+
 class Shapes:
     """All shapes of a run."""
 
@@ -61,6 +68,8 @@ class Shapes:
         self.ready_run = -1
         """The last run in which the server was seen to be up."""
         self._known: dict[object, Shape] = {}
+        self._empty: dict[object, int] = {}
+        """How often blocks with a label said nothing that matters, whoever wrote them."""
         self._starts: list[int] = []
 
     def started(self, order: int) -> None:
@@ -74,17 +83,31 @@ class Shapes:
 
     def of(self, record: LogRecord, order: int, text: str) -> Shape:
         """The shape of a block with this text and this first record."""
-        key = self._key(order, record.source, record.process, record.level, text)
+        label = record.level, short_key(without_numbers(text, record.level))
+        key = self.run_of(order), record.source, record.process, label
         shape = self._known.get(key)
         if shape is None:
             if len(self._known) >= MAX_SHAPES:
                 self.clear()
-            shape = self._known[key] = Shape()
+            shape = Shape(label) if self._empty.get(label, 0) < MAX_VARIANTS else _EMPTY
+            self._known[key] = shape
         return shape
+
+    def says_nothing(self, shape: Shape) -> None:
+        """One more block of the shape had no fact, no moment, no failure and no condition of a rule in it.
+
+        What says nothing in one process and one run says nothing in others.
+        """
+        if len(self._empty) >= MAX_SHAPES:
+            self._empty.clear()
+        self._empty[shape.label] = self._empty.get(shape.label, 0) + 1
 
     def settled(self, source: str, process: Process, level: str | None, text: str, order: int) -> Shape | None:
         """The shape of a block of one record, if enough were looked at."""
-        shape = self._known.get(self._key(order, source, process, level, text))
+        label = level, short_key(without_numbers(text, level))
+        shape = self._known.get((self.run_of(order), source, process, label))
+        if shape is None and self._empty.get(label, 0) >= MAX_VARIANTS:
+            return _EMPTY
         return shape if shape is not None and shape.seen >= MAX_VARIANTS else None
 
     def marks_nothing(self, shape: Shape, body: str, order: int) -> bool:
@@ -96,10 +119,8 @@ class Shapes:
     def clear(self) -> None:
         """Starts anew."""
         self._known.clear()
+        self._empty.clear()
         self.version += 1
-
-    def _key(self, order: int, source: str, process: Process, level: str | None, text: str) -> object:
-        return self.run_of(order), source, process, level, short_key(without_numbers(text, level))
 
 
 def without_numbers(text: str, level: str | None) -> bytes:
