@@ -70,6 +70,8 @@ def _diagnose(
     deliver(report, settings)
     if exit_zero:
         return 0
+    if catalogue.errors:
+        return 2
     return report.exit_code or (3 if notes else 0)
 
 

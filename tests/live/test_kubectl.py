@@ -111,6 +111,20 @@ def test_the_crash_of_the_container_before_is_found(cluster):
     assert all(call.startswith("--namespace=serving --context=prod ") for call in cluster.calls())
 
 
+def test_rules_that_are_broken_are_status_2(cluster, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "rule.toml").write_text("id = ")
+    answers = {
+        "get pod/vllm-0 -o json": pod(container("vllm", RUNNING, terminated("Error", 1), 1)),
+        "logs vllm-0 -c vllm --previous": CRASH,
+        "logs vllm-0 -c vllm": FINE,
+    }
+    status, report, complaints = cluster(answers, "vllm-0", "--rules", str(tmp_path / "mine"))
+
+    assert (status, len(report["incidents"])) == (2, 1)
+    assert complaints.startswith("diagnose: rule skipped: ")
+
+
 def test_memory_that_ran_out_is_read_from_the_last_state(cluster):
     incident, status, _ = one(
         cluster,
