@@ -43,3 +43,12 @@ def test_a_dead_engine_was_alive_before() -> None:
 
 def test_an_engine_process_that_died_had_run() -> None:
     assert impact("ERROR 03-14 10:20:30 client.py:300] RuntimeError('Engine process (pid 76) died.')") == "crash"
+
+
+def test_what_is_served_last_counts_though_another_server_fell_silent() -> None:
+    served = 'INFO:     192.0.2.4:40122 - "POST /v1/chat/completions HTTP/1.1" 200 OK'
+    one, other = "(ApiServer_0 pid=41) ", "(ApiServer_1 pid=42) "
+    error = logged(f"{other}ERROR 03-14 10:20:30 [serving_chat.py:1001] ", "Error in chat completion stream generator.")
+    speed = "INFO 03-14 10:20:40 [loggers.py:123] Engine 000: Avg prompt throughput: 2.0 tokens/s, Running: 1 reqs"
+    lines = [f"{one}{speed}", f"{one}{served}", *error, f"{other}{served}", f"{other}{speed}"]
+    assert not diagnose("".join(f"{line}\n" for line in lines)).incidents
