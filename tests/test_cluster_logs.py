@@ -342,3 +342,44 @@ def test_the_innermost_report_says_first_what_to_fetch():
     report = report_of(textwrap.dedent(log).lstrip("\n"))
 
     assert "NCCL WARN" in report.incidents[0].fetch[0]
+
+
+def test_a_spawned_child_is_the_root_and_not_its_spawner():
+    log = """\
+Traceback (most recent call last):
+  File "/opt/venv/lib/python3.12/site-packages/torch/multiprocessing/spawn.py", line 215, in join
+    raise ProcessRaisedException(msg, error_index, failed_process.pid)
+torch.multiprocessing.spawn.ProcessRaisedException:\x20
+
+-- Process 2 terminated with the following error:
+Traceback (most recent call last):
+  File "/opt/venv/lib/python3.12/site-packages/torch/multiprocessing/spawn.py", line 90, in _wrap
+    fn(i, *args)
+  File "/srv/acme/run.py", line 174, in main
+    raise KeyError("slot")
+KeyError: 'slot'
+"""
+    assert told(log)[1:3] == ("KeyError", "'slot'")
+
+
+def test_llvm_that_gives_up_is_the_root_of_the_death():
+    log = """\
+INFO 03-14 10:20:24 [engine.py:310] Added request cmpl-0a1b2c3d.
+LLVM ERROR: Failed to compute parent layout for slice layout.
+ERROR 03-14 10:20:30 [client.py:305] RuntimeError('Engine process (pid 4100) died.')
+"""
+    assert told(log) == (
+        "diagnosed",
+        None,
+        "LLVM ERROR: Failed to compute parent layout for slice layout.",
+        "compile-llvm-gave-up",
+    )
+
+
+def test_a_timeout_of_deepep_s_kernels_leads_to_the_other_ranks():
+    log = """\
+DeepEP dispatch NVL receiver timeout, channel: 6, RDMA: 0, nvl: 0, src NVL: 5, head: 315, tail: 315
+terminate called after throwing an instance of 'EPException'
+  what():  Failed: CUDA error /srv/build/DeepEP/csrc/deep_ep.cpp:83 'unspecified launch failure'
+"""
+    assert told(log)[0] == "incomplete"

@@ -134,6 +134,7 @@ SINGLES = (
     _single("native", None, "Assertion ", r"^\S+: \S+:\d+: .{1,2000}: Assertion [`'].{1,2000}' failed"),
     _single("native", None, "Assertion ", r"^Assertion (?:failed|error|exception)(?:: | \()\S"),
     _single("native", None, "Failed: ", r"^Failed: (?:Assertion error|C[uU][dD][aA] error) \S"),
+    _single("native", None, "LLVM ERROR: ", r"^LLVM ERROR: \S"),
     _single("native", None, "FLASH_MLA_ASSERT", r"^FLASH_MLA_ASSERT: "),
     _single("native", None, "Assertion `", r"^Assertion `.{1,2000}` failed \(\S+:\d+\)"),
     _single("native", None, "CUDA error (|CUTLASS error (", r"^(?:CUDA|CUTLASS) error \(\S+:\d+\): "),
