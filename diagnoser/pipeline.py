@@ -189,8 +189,8 @@ class Pipeline:
         stated = self._facts.feed_all(block.records)
         said, kept = self._failures_of(block, text)
         shape.add(marked, kept)
-        if not marked and not stated and not said:
-            self._shapes.says_nothing(shape)
+        if not stated and not said:
+            self._shapes.was_silent(shape, marked)
 
     def _moments_of(self, block: Block, kinds: Kinds = ALL) -> list[MomentKind]:
         """Notes the moments that the block marks, of these kinds; returns theirs."""

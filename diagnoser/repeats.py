@@ -54,11 +54,6 @@ class Shape:
             kept.again(count, order)
 
 
-_EMPTY = Shape()
-"""The shape of blocks that say nothing; it is never changed."""
-_EMPTY.seen = MAX_VARIANTS
-
-
 class Shapes:
     """All shapes of a run."""
 
@@ -68,8 +63,8 @@ class Shapes:
         self.ready_run = -1
         """The last run in which the server was seen to be up."""
         self._known: dict[object, Shape] = {}
-        self._empty: dict[object, int] = {}
-        """How often blocks with a label said nothing that matters, whoever wrote them."""
+        self._silent: dict[object, Shape] = {}
+        """By label: blocks that said nothing that matters, whoever wrote them."""
         self._starts: list[int] = []
 
     def started(self, order: int) -> None:
@@ -89,26 +84,27 @@ class Shapes:
         if shape is None:
             if len(self._known) >= MAX_SHAPES:
                 self.clear()
-            shape = Shape(label) if self._empty.get(label, 0) < MAX_VARIANTS else _EMPTY
-            self._known[key] = shape
+            shape = self._known[key] = self._settled_silent(label) or Shape(label)
         return shape
 
-    def says_nothing(self, shape: Shape) -> None:
-        """One more block of the shape had no fact, no moment, no failure and no condition of a rule in it.
+    def was_silent(self, shape: Shape, marked: Iterable[MomentKind]) -> None:
+        """One more block of the shape had no fact, no failure and no condition of a rule in it.
 
-        What says nothing in one process and one run says nothing in others.
+        So it will be in other processes and runs: they need not learn it anew.
         """
-        if len(self._empty) >= MAX_SHAPES:
-            self._empty.clear()
-        self._empty[shape.label] = self._empty.get(shape.label, 0) + 1
+        if len(self._silent) >= MAX_SHAPES:
+            self._silent.clear()
+        silent = self._silent.setdefault(shape.label, Shape(shape.label))
+        if silent.seen < MAX_VARIANTS:
+            silent.add(marked, ())
 
     def settled(self, source: str, process: Process, level: str | None, text: str, order: int) -> Shape | None:
         """The shape of a block of one record, if enough were looked at."""
         label = level, short_key(without_numbers(text, level))
         shape = self._known.get((self.run_of(order), source, process, label))
-        if shape is None and self._empty.get(label, 0) >= MAX_VARIANTS:
-            return _EMPTY
-        return shape if shape is not None and shape.seen >= MAX_VARIANTS else None
+        if shape is None:
+            return self._settled_silent(label)
+        return shape if shape.seen >= MAX_VARIANTS else None
 
     def marks_nothing(self, shape: Shape, body: str, order: int) -> bool:
         """Whether a settled block of one record, of the reading order `order`, marks no moment that is not known."""
@@ -116,10 +112,15 @@ class Shapes:
             return True
         return marked_by(body, shape.kinds) is None
 
+    def _settled_silent(self, label: object) -> Shape | None:
+        """What all processes share, once enough were looked at; it is not changed any more."""
+        silent = self._silent.get(label)
+        return silent if silent is not None and silent.seen >= MAX_VARIANTS else None
+
     def clear(self) -> None:
         """Starts anew."""
         self._known.clear()
-        self._empty.clear()
+        self._silent.clear()
         self.version += 1
 
 

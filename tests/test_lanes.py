@@ -109,6 +109,24 @@ def test_a_lane_that_was_forgotten_is_learned_anew(name: str, catalogue: Catalog
         assert analysis(catalogue, texts) == short
 
 
+@settings(max_examples=200, deadline=None)
+@given(logs(), st.integers(1, 4))
+def test_what_is_silent_in_one_source_is_silent_in_others(catalogue: Catalogue, texts: list[str], count: int) -> None:
+    def found() -> Any:
+        pipeline = Pipeline(catalogue)
+        for number, text in enumerate(texts, 1):
+            for source in range(count):
+                pipeline.feed(RawLine(text, f"{source}.log", number, 0))
+        return pipeline.finish()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repeats, "MAX_VARIANTS", 2)
+        patch.setattr("diagnoser.pipeline.MAX_VARIANTS", 2)
+        shared = found()
+        patch.setattr(Shapes, "_settled_silent", lambda self, label: None)
+        assert found() == shared
+
+
 class AllSettled(Shapes):
     """Holds back whatever can be held back, and counts nothing."""
 
