@@ -16,7 +16,7 @@ from diagnoser.lifecycle import Moment
 from diagnoser.model import Impact, Incident, Process, Rule
 from diagnoser.picking import Picked, pick_root
 from diagnoser.records import NamedTuple
-from diagnoser.roles import Case, Played, depth, play
+from diagnoser.roles import Case, Played, depth, of_one_request, play
 from diagnoser.servers import Servers
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _crash(run: _Run, rules: Mapping[str, Rule], *, stopped: bool) -> Incident |
     )
     alive = stopped or served
     terminal = [item for item in cases if item.terminal and not (served and _mentioned(item))]
-    if not terminal and (alive or not any(item.loud for item in cases)):
+    if not terminal and (alive or not any(item.loud and not of_one_request(item) for item in cases)):
         return None
     if alive and all(map(_only_printed, terminal)) and not _came_up_after(terminal, run.moments):
         return None

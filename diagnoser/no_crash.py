@@ -9,7 +9,7 @@ from diagnoser.lifecycle import Moment
 from diagnoser.model import CONFIDENCES, Impact, Rule
 from diagnoser.picking import Picked, is_native
 from diagnoser.records import NamedTuple
-from diagnoser.roles import Played, depth
+from diagnoser.roles import Played, depth, of_one_request
 
 _EXCERPT_LINES = 30
 """A text without any sign of a start, of work or of an end is taken for an excerpt up to this length."""
@@ -92,7 +92,8 @@ def refused_requests(cases: Sequence[Played], moments: Sequence[Moment], rules: 
     """Requests that the server refused while it stayed up, as the server or the process that failed them says."""
     loud = [item for item in cases if item.loud and item.part != "client" and not item.terminal]
     refused = any(moment.kind == "refused" for moment in moments)
-    if not refused and not any(_fails_requests(item, rules) for item in loud):
+    told = refused or any(_fails_requests(item, rules) or _is_the_last(item, moments) for item in loud)
+    if not told:
         return None
     candidates = [
         item
@@ -106,6 +107,11 @@ def refused_requests(cases: Sequence[Played], moments: Sequence[Moment], rules: 
     root = min(chosen, key=lambda item: (not item.causes, -depth(item.failure), item.failure.order))
     incomplete = root.part == "wrapper" and not root.causes
     return Found(Picked(root, ["The server stayed up; only requests failed."], incomplete), loud, "requests")
+
+
+def _is_the_last(item: Played, moments: Sequence[Moment]) -> bool:
+    """True for a request that failed when no other was answered after it: what somebody asks about."""
+    return of_one_request(item) and not any(moment.kind == "served" for moment in _after(item, moments))
 
 
 def _fails_requests(item: Played, rules: Mapping[str, Rule]) -> bool:

@@ -23,11 +23,23 @@ def logged(prefix: str, header: str) -> list[str]:
     [
         "EngineCore encountered a fatal error.",
         "Unexpected error pre-processing request chatcmpl-0a1b",
-        "Error in chat completion stream generator.",
     ],
 )
 def test_an_engine_that_had_work_had_started(header: str) -> None:
     assert impact(*logged("(EngineCore pid=77) ERROR 03-14 10:20:30 [core.py:1136] ", header)) == "crash"
+
+
+def test_a_stream_that_failed_at_the_end_of_a_log_is_no_end_of_the_server() -> None:
+    prefix = "(APIServer pid=41) ERROR 03-14 10:20:30 [serving_chat.py:1001] "
+    served = '(APIServer pid=41) INFO:     192.0.2.4:40122 - "POST /v1/chat/completions HTTP/1.1" 200 OK'
+    assert impact(served, *logged(prefix, "Error in chat completion stream generator.")) == "requests"
+
+
+def test_a_stream_that_the_dead_engine_ended_is_an_end() -> None:
+    dead = "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above)."
+    header = "Error in chat completion stream generator."
+    lines = [header, *BODY[:-1], dead]
+    assert impact(*(f"(APIServer pid=41) ERROR 03-14 10:20:30 [serving.py:1001] {line}" for line in lines)) == "crash"
 
 
 def test_an_engine_that_failed_to_start_had_not() -> None:
