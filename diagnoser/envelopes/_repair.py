@@ -214,7 +214,7 @@ class Repair:
 
     def _without_indent(self, text: str, indent: str) -> str:
         """A log line behind blanks; the second one, or a traceback, shows that the whole log was indented."""
-        if self._indent == indent or text.startswith(HEADER, len(indent)):
+        if self._indent == indent or HEADER in text:
             self._margin, self.watchful = indent, True
         self._indent = indent
         return text[len(indent) :]

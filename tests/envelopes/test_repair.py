@@ -104,6 +104,11 @@ def test_words_before_a_log_on_one_line_come_off() -> None:
     assert found[-1] == "ValueError: x"
 
 
+def test_an_indented_traceback_behind_a_process_name_is_moved_left_at_once() -> None:
+    name = "    (APIServer pid=41) "
+    assert bodies(f"{name}{HEADER}", f"{name}{FRAME}", f"{name}ValueError: x") == [HEADER, FRAME, "ValueError: x"]
+
+
 def test_the_bars_of_a_window_come_off_once_it_holds_a_log() -> None:
     window = ["\u2502 Autoscroll:On   \u2502", f"\u2502 {HEADER}   \u2502", f"\u2502 {FRAME} \u2502", "\u2502     main()   \u2502"]
     assert bodies(*window, "\u2502 ValueError: x\u2502", "after", "\u2502 y \u2502") == [
