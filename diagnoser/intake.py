@@ -22,6 +22,9 @@ from diagnoser.streams import StreamKey, Streams
 MAX_STREAMS = 512
 """Streams kept open at once; the one that was silent longest is closed when there are more."""
 
+_INDENTED = " \t"
+"""What lines within a record begin with, and (as all texts hold it) nothing: an empty line."""
+
 Accepts = Callable[[LogRecord, str | None], bool]
 """Whether a record is wanted, given the last time that its source printed."""
 
@@ -100,7 +103,7 @@ class Intake:
             place = self._open(raw[1], process)
         found = place.peeler.look(raw)  # type: ignore[union-attr]  # opened above
         if not isinstance(found, list):
-            if (counted := self._held(found, place, raw)) is not None:
+            if found[2][:1] not in _INDENTED and (counted := self._held(found, place, raw)) is not None:
                 return counted
             found = [found.record(raw[1], raw[2])]
         done: list[Block] = []

@@ -23,7 +23,6 @@ _LONGEST = 1024
 """Characters of a text whose shape is kept in a lane."""
 _JOINED = "vllm"
 """A format whose lines may belong to the record before them."""
-_BLANKS = (" ", "\t", "")
 
 _new = tuple.__new__  # the constructor of a NamedTuple is written in Python
 
@@ -126,7 +125,7 @@ class Lane:
         self._shapes: dict[bytes, Shape] = {}
 
     def held(self, raw: RawLine, time: str | None, body: str, order: int, shapes: Shapes) -> Held | None:
-        """The line to hold back, if blocks of its shape are only counted."""
+        """The line to hold back, if blocks of its shape are only counted; `body` is neither empty nor indented."""
         level = self.meaning.level
         key = without_numbers(body, level)
         if self._version != shapes.version:
@@ -137,7 +136,7 @@ class Lane:
             if len(key) > _LONGEST:
                 return None
             shape = shapes.settled(raw.source, self.meaning.process, level, body, order)
-            if shape is None or body[:1] in _BLANKS:
+            if shape is None:
                 return None
             if len(self._shapes) >= _MOST_SHAPES:
                 self._shapes.clear()
