@@ -118,7 +118,8 @@ def _fails_requests(item: Played, rules: Mapping[str, Rule]) -> bool:
     """True for a wrapper that tells of failed requests itself: a worker's log holds no answers of the server."""
     told = (rules.get(match.rule) for match in item.roles)
     return item.part == "wrapper" and any(
-        rule is not None and rule.impact == "requests" and rule.points_to == "native-line" for rule in told
+        rule is not None and rule.impact == "requests" and rule.points_to in ("native-line", "other-host")
+        for rule in told
     )
 
 

@@ -383,3 +383,46 @@ terminate called after throwing an instance of 'EPException'
   what():  Failed: CUDA error /srv/build/DeepEP/csrc/deep_ep.cpp:83 'unspecified launch failure'
 """
     assert told(log)[0] == "incomplete"
+
+
+def test_a_proxy_s_error_leads_to_the_server_behind_it():
+    log = """\
+Error occurred in disagg prefill proxy server - /chat/completions endpoint
+Traceback (most recent call last):
+  File "/srv/pd/load_balance_proxy_server_example.py", line 566, in send_request_to_service
+    response.raise_for_status()
+  File "/opt/venv/lib/python3.12/site-packages/httpx/_models.py", line 829, in raise_for_status
+    raise HTTPStatusError(message, request=request, response=self)
+httpx.HTTPStatusError: Server error '500 Internal Server Error' for url 'http://10.20.0.5:8100/v1/chat/completions'
+"""
+    report = report_of(log)
+    assert (report.verdict, report.incidents[0].impact) == ("incomplete", "requests")
+    served = log + 'INFO:     192.0.2.7:57572 - "POST /v1/chat/completions HTTP/1.1" 500 Internal Server Error\n'
+    assert report_of(served).verdict == "incomplete"
+
+
+def test_the_box_of_torchrun_after_a_watchdog_is_a_consequence():
+    log = """\
+[rank1]:[E310 03:04:11.061727749 ProcessGroupNCCL.cpp:683] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=80, NumelOut=80, Timeout(ms)=600000) ran for 600096 milliseconds before timing out.
+[rank1]:[E310 03:05:11.145572903 ProcessGroupNCCL.cpp:758] [Rank 1] To avoid data inconsistency, we are taking the entire process down.
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\x20
+========================================================
+acme.train FAILED
+--------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+--------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2025-03-10_03:05:11
+  host      : node-a
+  rank      : 1 (local_rank: 1)
+  exitcode  : -6 (pid: 4242)
+  error_file: <N/A>
+  traceback : Signal 6 (SIGABRT) received by PID 4242
+========================================================
+"""
+    report = report_of(log)
+    assert (report.verdict, report.incidents[0].impact) == ("incomplete", "hang")
+    without = log[log.index("torch.distributed.elastic") :]
+    assert report_of(without).incidents[0].diagnoses[0].rule == "process-abort"
