@@ -140,6 +140,7 @@ SINGLES = (
     _single("native", None, "CUDA error (|CUTLASS error (", r"^(?:CUDA|CUTLASS) error \(\S+:\d+\): "),
     _single("native", None, " in function ", r"^(?:CUDA )?[Ee]rror \S+ at line \d+ in function "),
     _single("native", None, "by GPU node-", r"^(?:Memory access fault|HW Exception) by GPU node-\d+ \(Agent handle: "),
+    _single("native", None, "Abort was called at", r"^Abort was called at \d+ line in file:"),
     _single("native", None, "aborting with error", r"^:\d:rocdevice\.cpp *:\d+ *: .{1,400}aborting with error ?: HSA_"),
     _single("signal", "SIGSEGV", "Segmentation fault", _SHELL + "Segmentation fault" + _CORE),
     _single("signal", "SIGABRT", "Aborted", _SHELL + r"Aborted +\(core dumped\)(?: +\S.*)?$"),

@@ -12,6 +12,7 @@ from diagnoser import diagnose
     [
         "Memory access fault by GPU node-3 (Agent handle: 0x13e80000) on address 0x77d400000000. Reason: Unknown.",
         "HW Exception by GPU node-1 (Agent handle: 0x3c7a0000) reason :GPU Hang",
+        "Abort was called at 287 line in file:",
         ":0:rocdevice.cpp            :2984: 77 us: Callback: Queue 0x7f00 aborting with error : HSA_STATUS_ERROR_EXCEPTION: x",
     ],
 )
