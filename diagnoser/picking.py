@@ -3,7 +3,6 @@
 Part of the incident stage; `incidents` splits the log into runs and calls this for each.
 """
 
-
 from diagnoser.lifecycle import Moment
 from diagnoser.model import CONFIDENCES, Process
 from diagnoser.records import NamedTuple
@@ -184,7 +183,7 @@ def is_native(item: Played) -> bool:
     failure = item.failure
     if failure.kind == "native":
         return True
-    return failure.kind == "message" and bool(failure.site) and ".c" in str(failure.site)
+    return failure.kind == "message" and any(ending in str(failure.site or "") for ending in (".c", ".h:", ".hpp:"))
 
 
 def _name(process: Process) -> str:

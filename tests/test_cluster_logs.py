@@ -426,3 +426,19 @@ Root Cause (first observed failure):
     assert (report.verdict, report.incidents[0].impact) == ("incomplete", "hang")
     without = log[log.index("torch.distributed.elastic") :]
     assert report_of(without).incidents[0].diagnoses[0].rule == "process-abort"
+
+
+def test_a_warning_of_a_native_header_file_explains_the_transfer_that_failed():
+    log = """\
+(APIServer pid=411) INFO:     192.0.2.7:51100 - "POST /v1/completions HTTP/1.1" 200 OK
+W0314 10:20:18.000001   455 tcp_transport_lane_impl.h:1330] TCP lane queue-full rejection count: 1
+W0314 10:20:18.000512   455 tcp_transport_lane_impl.h:1330] TCP lane queue-full rejection count: 512
+"""
+    failed = (
+        "(Worker_TP0 pid=555) ERROR 03-14 10:20:18 [mooncake_connector.py:1877] pulling kv_caches for "
+        "['cmpl-5d0c'] failed: Mooncake transfer engine returned -1\n"
+    )
+    report = report_of(log + failed)
+    assert (report.verdict, report.incidents[0].impact) == ("diagnosed", "requests")
+    assert report.incidents[0].diagnoses[0].rule == "mooncake-tcp-queue-full"
+    assert report_of(log.splitlines(keepends=True)[0] + failed).verdict == "incomplete"
