@@ -32,11 +32,11 @@ from diagnoser.parsers.messages import message_of, text_of
 from diagnoser.peers import with_peers
 from diagnoser.quotes import quotations
 from diagnoser.records import NamedTuple
-from diagnoser.repeats import MAX_VARIANTS, Shapes
+from diagnoser.repeats import Shapes
 from diagnoser.roles import Case
 
 if TYPE_CHECKING:
-    from diagnoser.catalogue import Catalogue
+    from diagnoser.catalogue import Catalogue, LogHit
     from diagnoser.sources import Source
 
 MAX_HITS = 64
@@ -178,7 +178,7 @@ class Pipeline:
         """Looks at a block; one that differs from many before it by numbers alone is only counted."""
         first, text = block.records[0], text_of(block)
         shape = self._shapes.of(first, block.order, text)
-        if shape.seen >= MAX_VARIANTS:
+        if shape.settled or (shape.watched and frozenset(self.catalogue.scan(text)) == shape.hits):
             if shape.kinds and not (shape.only_ready and self._shapes.ready_run == self._shapes.run_of(block.order)):
                 self._moments_of(block, shape.kinds)
             shape.again(first.repeated, block.order)
@@ -187,10 +187,22 @@ class Pipeline:
         if ACCESS in text:
             marked += ACCESS_KINDS
         stated = self._facts.feed_all(block.records)
-        said, kept = self._failures_of(block, text)
-        shape.add(marked, kept)
-        if not stated and not said:
-            self._shapes.was_silent(shape, marked)
+        found = failures(block)
+        self._excess.block(block, found)
+        is_exception = bool(found) and found[0].kind == "exception"
+        hits = self._hits_of(block, found[0].header if is_exception else text)
+        kept = self._kept(block, text, found, hits)
+
+        def by_numbers() -> bool:
+            return not is_exception and self._by_numbers(text)
+
+        shape.add(marked, kept, frozenset(hits), by_numbers)
+        if not stated and not found and not hits:
+            self._shapes.was_silent(shape, marked, by_numbers)
+
+    def _by_numbers(self, text: str) -> bool:
+        """Whether the numbers of a text decide what becomes of it; the status of an answer is part of its shape."""
+        return ACCESS not in text and self.catalogue.asks_for_numbers(text)
 
     def _moments_of(self, block: Block, kinds: Kinds = ALL) -> list[MomentKind]:
         """Notes the moments that the block marks, of these kinds; returns theirs."""
@@ -199,23 +211,19 @@ class Pipeline:
             self._moment(moment)
         return [moment.kind for moment in marked]
 
-    def _failures_of(self, block: Block, text: str) -> tuple[bool, list[Kept]]:
-        """Keeps the failures of a block and the log conditions that it satisfies.
-
-        Returns whether there were any, and the failures as far as there was room for them.
-        """
-        found = failures(block)
-        self._excess.block(block, found)
-        first = block.records[0]
-        spoken = text if not found or found[0].kind != "exception" else found[0].header
+    def _hits_of(self, block: Block, spoken: str) -> Sequence["LogHit"]:
+        """Notes the log conditions that the block satisfies, which are returned."""
         hits = self.catalogue.scan(spoken) if spoken else ()
         for hit in hits:
-            self._hit(hit, first, block.order, spoken)
+            self._hit(hit, block.records[0], block.order, spoken)
+        return hits
+
+    def _kept(self, block: Block, text: str, found: list[Failure], hits: Sequence["LogHit"]) -> list[Kept]:
+        """Keeps what a block reports: the failures found in it, or its message; as far as there is room."""
         marks = frozenset(hit[0] for hit in hits if self.catalogue.stands_alone(hit))
-        if not found and (first.level in _LOUD or marks):
-            found = [message_of(block, text)]
-        kept = [kept for failure in found if (kept := self._keep(failure, marks, block)) is not None]
-        return bool(found or hits), kept
+        if not found and (block.records[0].level in _LOUD or marks):
+            found.append(message_of(block, text))
+        return [kept for failure in found if (kept := self._keep(failure, marks, block)) is not None]
 
     def _hit(self, hit: Any, record: LogRecord, order: int, text: str) -> None:
         from diagnoser.catalogue import RecordHit

@@ -1,15 +1,16 @@
 """Tells blocks that differ from many before them by numbers alone: these are only counted.
 
 What a block says decides what becomes of it; the numbers in it do so hardly ever. After `MAX_VARIANTS` of a shape
-were looked at, the next ones count as the newest of these did.
+were looked at, the next ones count as the newest of these did. Two kinds of numbers do matter: those that a rule asks
+for (`exited with code 137`), for which such blocks are watched; and the status of an answer, part of the shape.
 """
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from diagnoser.fingerprints import short_key
 from diagnoser.keeping import Kept
-from diagnoser.lifecycle import Kinds, MomentKind, kinds_of, marked_by
+from diagnoser.lifecycle import ACCESS, Kinds, MomentKind, kinds_of, marked_by
 from diagnoser.model import LogRecord, Process
 
 MAX_VARIANTS = 8
@@ -20,17 +21,24 @@ _DIGITS = b"0123456789"
 _HEX = b"0123456789abcdef"
 """What calm lines may differ by: request ids."""
 _CALM = frozenset({"DEBUG", "INFO"})
+_STATUS = 3
+"""Digits of an HTTP status."""
 
 
 class Shape:
     """What is known of such blocks."""
 
-    __slots__ = ("kept", "kinds", "label", "marked", "only_ready", "seen")
+    __slots__ = ("hits", "kept", "kinds", "label", "marked", "only_ready", "seen", "settled", "watched")
 
     def __init__(self, label: object = None) -> None:
         self.label = label
         """Level and text without numbers."""
         self.seen = 0
+        self.settled = False
+        """True when further ones are only counted."""
+        self.watched = False
+        """True when they are only counted as long as the same conditions of rules hold for them, `hits`."""
+        self.hits: frozenset[object] = frozenset()
         self.kept: Sequence[Kept] = ()
         """The failures that the newest of them reports."""
         self.marked: set[MomentKind] = set()
@@ -39,12 +47,20 @@ class Shape:
         self.only_ready = False
         """True when they say that the server is up, and nothing else."""
 
-    def add(self, marked: Iterable[MomentKind], kept: Sequence[Kept]) -> None:
-        """One more such block was looked at."""
+    def add(
+        self,
+        marked: Iterable[MomentKind],
+        kept: Sequence[Kept],
+        hits: frozenset[object],
+        by_numbers: Callable[[], bool],
+    ) -> None:
+        """One more such block was looked at. `by_numbers` tells whether a rule asks for certain numbers in it."""
         self.seen += 1
-        self.kept = kept
+        self.kept, self.hits = kept, hits
         self.marked.update(marked)
         if self.seen == MAX_VARIANTS:
+            self.watched = by_numbers()
+            self.settled = not self.watched
             self.kinds = kinds_of(self.marked)
             self.only_ready = self.marked == {"ready"}
 
@@ -87,7 +103,7 @@ class Shapes:
             shape = self._known[key] = self._settled_silent(label) or Shape(label)
         return shape
 
-    def was_silent(self, shape: Shape, marked: Iterable[MomentKind]) -> None:
+    def was_silent(self, shape: Shape, marked: Iterable[MomentKind], by_numbers: Callable[[], bool]) -> None:
         """One more block of the shape had no fact, no failure and no condition of a rule in it.
 
         So it will be in other processes and runs: they need not learn it anew.
@@ -95,8 +111,8 @@ class Shapes:
         if len(self._silent) >= MAX_SHAPES:
             self._silent.clear()
         silent = self._silent.setdefault(shape.label, Shape(shape.label))
-        if silent.seen < MAX_VARIANTS:
-            silent.add(marked, ())
+        if not silent.settled:
+            silent.add(marked, (), frozenset(), by_numbers)
 
     def settled(self, source: str, process: Process, level: str | None, text: str, order: int) -> Shape | None:
         """The shape of a block of one record, if enough were looked at."""
@@ -104,7 +120,7 @@ class Shapes:
         shape = self._known.get((self.run_of(order), source, process, label))
         if shape is None:
             return self._settled_silent(label)
-        return shape if shape.seen >= MAX_VARIANTS else None
+        return shape if shape.settled else None
 
     def marks_nothing(self, shape: Shape, body: str, order: int) -> bool:
         """Whether a settled block of one record, of the reading order `order`, marks no moment that is not known."""
@@ -115,7 +131,7 @@ class Shapes:
     def _settled_silent(self, label: object) -> Shape | None:
         """What all processes share, once enough were looked at; it is not changed any more."""
         silent = self._silent.get(label)
-        return silent if silent is not None and silent.seen >= MAX_VARIANTS else None
+        return silent if silent is not None and silent.settled else None
 
     def clear(self) -> None:
         """Starts anew."""
@@ -126,4 +142,8 @@ class Shapes:
 
 def without_numbers(text: str, level: str | None) -> bytes:
     """The text without what blocks of one shape may differ by."""
-    return text.encode("utf-8", "surrogatepass").translate(None, _HEX if level in _CALM else _DIGITS)
+    plain = text.encode("utf-8", "surrogatepass").translate(None, _HEX if level in _CALM else _DIGITS)
+    if ACCESS in text:
+        at = text.find('" ', text.find(ACCESS)) + 2
+        return plain + text[at : at + _STATUS].encode("utf-8", "surrogatepass")
+    return plain

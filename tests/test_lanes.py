@@ -89,7 +89,6 @@ def catalogue() -> Catalogue:
 def test_the_short_way_leads_to_the_same(catalogue: Catalogue, texts: list[str], quiet: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(repeats, "MAX_VARIANTS", 2)
-        patch.setattr("diagnoser.pipeline.MAX_VARIANTS", 2)
         short = analysis(catalogue, texts, quiet)
         patch.setattr(Intake, "_held", lambda self, known, place, raw: None)
         assert analysis(catalogue, texts, quiet) == short
@@ -101,7 +100,6 @@ def test_the_short_way_leads_to_the_same(catalogue: Catalogue, texts: list[str],
 def test_a_lane_that_was_forgotten_is_learned_anew(name: str, catalogue: Catalogue, texts: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(repeats, "MAX_VARIANTS", 2)
-        patch.setattr("diagnoser.pipeline.MAX_VARIANTS", 2)
         patch.setattr(lanes, name, 1)
         patch.setattr(repeats, "MAX_SHAPES", 3)
         short = analysis(catalogue, texts)
@@ -121,7 +119,6 @@ def test_what_is_silent_in_one_source_is_silent_in_others(catalogue: Catalogue, 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(repeats, "MAX_VARIANTS", 2)
-        patch.setattr("diagnoser.pipeline.MAX_VARIANTS", 2)
         shared = found()
         patch.setattr(Shapes, "_settled_silent", lambda self, label: None)
         assert found() == shared

@@ -21,6 +21,7 @@ from diagnoser.catalogue.subjects import (
     own_text,
     subjects,
 )
+from diagnoser.digits import without_digits
 from diagnoser.errors import RuleError, RuleErrors
 from diagnoser.model import Facts, Failure, LogRecord, Match, Rule
 
@@ -118,6 +119,11 @@ class Catalogue:
         """Whether a text holds the literals of any `log` condition; False means that `scan` would find nothing."""
         normalized = normalize(text)
         return any(prefilter.entries(normalized) for prefilter in self._prefilters)
+
+    def asks_for_numbers(self, text: str) -> bool:
+        """Whether a `log` condition may hold for the text, or cease to hold, once its numbers are others."""
+        plain = without_digits(normalize(text))
+        return any(literal in plain for shelf in self._shelves for literal in shelf.table.log_numberless)
 
     def scan(self, text: str) -> tuple[LogHit, ...]:
         """The `log` conditions that hold for the text of a log record, which may have several lines."""

@@ -15,7 +15,7 @@ from diagnoser.errors import RuleError
 from diagnoser.model import Condition, Confidence, Reference, Remedy, Rule, Sample
 from diagnoser.records import NamedTuple
 
-FORMAT = 7
+FORMAT = 8
 """Raise it whenever the compact form changes."""
 GRAM = 4
 """Characters of the text pieces by which literals are found."""
@@ -50,6 +50,8 @@ class Index(NamedTuple):
     """Literals that are shorter than a piece."""
     log_always: tuple[int, ...]
     """Log patterns without literals."""
+    log_numberless: tuple[str, ...]
+    """Of the log patterns that ask for certain digits: literals, without digits, that such a text contains."""
     errors: tuple[tuple[str, str, int | None, str | None], ...]
 
 

@@ -11,7 +11,7 @@ from diagnoser.caching import MARSHAL_VERSION
 from diagnoser.catalogue import patterns
 from diagnoser.catalogue.drawers import Candidate, filed, pack
 from diagnoser.catalogue.index import GRAM, Head, Index, Place, Test, places
-from diagnoser.catalogue.literals import demands, required
+from diagnoser.catalogue.literals import demands, numberless, required
 from diagnoser.catalogue.loader import Loaded
 from diagnoser.catalogue.quickness import QUICK, quick_length
 from diagnoser.catalogue.rule import PATTERN_KEYS, SUBJECT_KEYS
@@ -53,6 +53,7 @@ def build(loaded: Loaded, directory: str) -> tuple[Index, bytes]:
         log_grams=grams,
         log_short=short_literals,
         log_always=always,
+        log_numberless=_numberless(loaded.rules),
         errors=tuple((error.path, error.problem, error.line, error.key) for error in loaded.errors),
     )
     return index, b"".join(parts.chunks)
@@ -148,6 +149,18 @@ def _log_patterns(
                     always.append(len(entries))
                 entries.append((number, place))
     return tuple(entries), owners, tuple(always)
+
+
+def _numberless(rules: Sequence[Rule]) -> tuple[str, ...]:
+    """What texts contain that a log pattern may match once their digits are others; see `literals.numberless`."""
+    patterns = [
+        pattern
+        for rule in rules
+        for condition in rule.matches
+        for pattern in (condition.log, condition.negate and condition.negate.log)
+        if pattern
+    ]
+    return tuple(dict.fromkeys(literal for pattern in patterns for literal in numberless(pattern)))
 
 
 def _grams(literals: Sequence[str]) -> tuple[dict[str, tuple[int, ...]], tuple[int, ...]]:

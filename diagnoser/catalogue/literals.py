@@ -14,6 +14,8 @@ from typing import Any
 
 from diagnoser.catalogue.patterns import tree
 from diagnoser.catalogue.search import normalize
+from diagnoser.catalogue.trees import asks_for_digits
+from diagnoser.digits import without_digits
 from diagnoser.records import NamedTuple
 
 MOST_ALTERNATIVES = 32
@@ -55,6 +57,22 @@ def demands(pattern: str) -> tuple[tuple[str, ...], ...]:
         return ()
     usable = dict.fromkeys(clause for clause in _clauses(found) if _usable(clause) or _telling(clause))
     return tuple(sorted(usable, key=_worth, reverse=True)[:MOST_DEMANDS])
+
+
+def numberless(pattern: str) -> tuple[str, ...]:
+    """For a pattern that asks for certain digits: literals without digits, of which a text contains one that it would
+    match with other digits. None for other patterns, and an empty one where there is nothing to rely on.
+
+    Those of one or two characters are left out, for they stand in nearly every text.
+    """
+    try:
+        if not asks_for_digits(tree(pattern)):
+            return ()
+    except (re.error, RecursionError, OverflowError, ImportError):
+        return ("",)
+    clauses = [tuple(map(without_digits, clause)) for clause in demands(pattern)]
+    best = max(clauses, key=lambda clause: min(map(len, clause)), default=("",))
+    return tuple(literal for literal in best if not literal or len(literal) >= SHORTEST_LITERAL)
 
 
 def surest_literal(pattern: str) -> int:

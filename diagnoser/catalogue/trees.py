@@ -14,6 +14,7 @@ _MANY = 4
 ALPHABET = [chr(code) for code in range(9, 127) if code not in range(14, 32)] + ["中"]
 """Characters that stand for all: those of ASCII and one for the rest."""
 _BEYOND = {"中"}
+_DIGITS = set("0123456789")
 
 
 def nested(parsed: Iterable[tuple[Any, Any]], around: bool = False) -> str | None:
@@ -122,6 +123,21 @@ def members_of(members: Sequence[tuple[Any, Any]]) -> set[str]:
             inside = {character for character in ALPHABET if re.match(wanted, character)}
             found |= set(ALPHABET) - inside if kind.startswith("NOT_") else inside
     return (set(ALPHABET) - found) | _BEYOND if negated else found
+
+
+def asks_for_digits(parsed: Iterable[tuple[Any, Any]]) -> bool:
+    r"""Whether some item of a sequence matches certain digits only: `79`, `[45]\d\d`, but not `\d+`."""
+    for op, value in parsed:
+        name = str(op)
+        if name in ("LITERAL", "NOT_LITERAL"):
+            if chr(value) in _DIGITS:
+                return True
+        elif name == "IN":
+            if 0 < len(members_of(value) & _DIGITS) < len(_DIGITS):
+                return True
+        elif any(asks_for_digits(part) for part in parts(name, value)):
+            return True
+    return False
 
 
 def _represented(code: int) -> str:
