@@ -181,7 +181,8 @@ def _terminal(
     if fatal or failure.kind in ("signal", "exit", "native"):
         return True
     if part in ("wrapper", "symptom"):
-        return failure.kind != "message" or failure.level is not None
+        handled = failure.kind == "message" and (failure.message or "").startswith(_THREADED)
+        return not handled and (failure.kind != "message" or failure.level is not None)
     if failure.kind == "exception" and failure.level is None:
         return not failure.header.startswith(_THREADED)
     return failure.level in ("CRITICAL", "FATAL")

@@ -64,3 +64,12 @@ def test_what_is_served_last_counts_though_another_server_fell_silent() -> None:
     speed = "INFO 03-14 10:20:40 [loggers.py:123] Engine 000: Avg prompt throughput: 2.0 tokens/s, Running: 1 reqs"
     lines = [f"{one}{speed}", f"{one}{served}", *error, f"{other}{served}", f"{other}{speed}"]
     assert not diagnose("".join(f"{line}\n" for line in lines)).incidents
+
+
+def test_a_task_that_nobody_waited_for_is_no_end_of_a_server_that_serves_on() -> None:
+    lines = [
+        "(APIServer pid=1) ERROR:asyncio:Task exception was never retrieved",
+        "(APIServer pid=1) future: <Task finished name='Task-9' coro=<listen() done> exception=ConnectionResetError(104)>",
+        '(APIServer pid=1) INFO:     192.0.2.4:40122 - "POST /v1/chat/completions HTTP/1.1" 200 OK',
+    ]
+    assert not diagnose("".join(f"{line}\n" for line in lines)).incidents
