@@ -121,6 +121,8 @@ class Memory:
         if blanks == 0:
             if text[2:3] in _NOT_INDENTED_TEXT or ".py:" in text or not is_clean(text):
                 return None
+            if text.lstrip(" ")[:1].isdigit():  # it may be a line number
+                return None
             return _new(Known, (self._plain, None, text))
         written = self._writers.get(text[:blanks])
         if written is None:

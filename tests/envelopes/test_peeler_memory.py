@@ -33,6 +33,9 @@ PREFIXES = (
     "WARNING:  ",
     "(APIServer pid=1) INFO:  ",
     "(Worker_TP1 pid=44) ",
+    "    404 (Worker_TP1 pid=44) ERROR {time} [a.py:7] ",
+    "    405 ",
+    "[0] ",
     "",
 )
 TIMES = ("03-14 10:20:{second:02}", "2025-03-14 10:20:{second:02}", "03-14 10:20:{second:02}.{second:03}")
