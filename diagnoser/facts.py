@@ -3,7 +3,7 @@
     (EngineCore pid=7) INFO 03-14 10:20:30 [core.py:133] Initializing a V1 LLM engine (v0.21.0) with config: model=…
 
 The first statement of a fact wins, except that the engine's resolved configuration outranks the flags that were
-given. Sources of the line shapes: vLLM 0.8.5 to 0.32, Ray 2.x, Mooncake 0.3.
+given. Sources of the line shapes: vLLM 0.6 to 0.32 and its `collect_env.py`, torch 2, Ray 2.x, Mooncake 0.3.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _SIMPLE: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("max_model_len", "Using max model len", r"Using max model len (?P<v>\d+)"),
         ("world_size", "world_size=", r"\bworld_size=(?P<v>\d+) rank="),
         ("world_size", "in world size", r"rank \d+ in world size (?P<v>\d+) is assigned"),
-        ("distributed_backend", "distributed_init_method=", r"distributed_init_method=\S+ backend=(?P<v>\w+)"),
+        ("distributed_backend", "distributed_init_method=", r"distributed_init_method=\S{1,300} backend=(?P<v>\w+)"),
         ("expert_parallel_size", "EP rank", r"EP rank \d+/(?P<v>\d+)"),
         ("kv_cache_tokens", "GPU KV cache size", r"GPU KV cache size: (?P<v>[\d,]+) tokens"),
         ("kv_cache_gib", "Available KV cache", r"Available KV cache memory: (?P<v>-?[\d.]+) GiB"),
@@ -84,6 +84,14 @@ _SIMPLE: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("cuda_version", "CUDA version", r"CUDA version:? (?P<v>\d+\.\d+)"),
         ("driver_version", "river version", r"[Dd]river version:? (?P<v>\d+\.\d[\d.]*)"),
         ("python_version", "ython version", r"[Pp]ython version:? (?P<v>3\.\d+(?:\.\d+)?)"),
+        ("gpu_memory_gib", "total capacity of", r"GPU \d+ has a total capacity of (?P<v>[\d.]+) GiB"),
+        ("gpu_memory_gib", "ree memory on device", r"Free memory on device (?:cuda:\d+ )?\([\d.]+/(?P<v>[\d.]+) GiB\)"),
+        ("gpu_memory_gib", "total_gpu_memory (", r"total_gpu_memory \((?P<v>[\d.]+) ?GiB\) x gpu_memory_utilization"),
+        ("gpu_name", "of compute capability", r"Found GPU\d+ (?P<v>\S.{0,60}?) which is of compute capability"),
+        ("gpu_name", "with CUDA capability", r"(?P<v>NVIDIA \S.{0,60}?) with CUDA capability sm_\d+ is not compatible"),
+        ("gpu_name", "GPU has compute capability", r"Your (?P<v>\S.{0,60}?) GPU has compute capability \d"),
+        ("gpu_name", "GPU 0: ", r"^(?:\[\w+\] )?GPU 0: (?P<v>NVIDIA [\w ./-]{1,60}?)(?: \(UUID|\s*$)"),
+        ("transformers_version", "transformers==", r"^\[(?:pip3|conda)\] transformers==(?P<v>\d[\w.+\-]*)"),
         ("api_server_count", "API server processes", r"Started (?P<v>\d+) API server processes"),
         ("node_rank", "node_rank=", r"\bnode_rank=(?P<v>\d+)"),
         (

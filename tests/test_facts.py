@@ -61,6 +61,16 @@ def test_the_transfer_configuration_is_read_out_of_the_flags():
         ("GPU KV cache size: 1,234,560 tokens", "kv_cache_tokens", 1234560),
         ("Available KV cache memory: -1.05 GiB", "kv_cache_gib", -1.05),
         ("vLLM is using nccl==2.27.3", "nccl_version", "2.27.3"),
+        ("Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.25 GiB of which 1.02 GiB is free.", "gpu_memory_gib", 79.25),
+        ("ValueError: Free memory on device (10.5/23.53 GiB) on startup is less than desired", "gpu_memory_gib", 23.53),
+        ("ValueError: Free memory on device cuda:0 (3.22/4.0 GiB) on startup is less than desired", "gpu_memory_gib", 4.0),
+        ("the current vLLM instance can use total_gpu_memory (23.53GiB) x gpu_memory_utilization (0.90)", "gpu_memory_gib", 23.53),
+        ("Found GPU1 Tesla V100-SXM2-32GB which is of compute capability (CC) 7.0.", "gpu_name", "Tesla V100-SXM2-32GB"),
+        ("NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with", "gpu_name", "NVIDIA GeForce RTX 5090"),
+        ("Bfloat16 is only supported on GPUs of 8.0. Your Tesla T4 GPU has compute capability 7.5.", "gpu_name", "Tesla T4"),
+        ("GPU 0: NVIDIA A100-SXM4-80GB", "gpu_name", "NVIDIA A100-SXM4-80GB"),
+        ("GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-0c1e)", "gpu_name", "NVIDIA A100-SXM4-80GB"),
+        ("[pip3] transformers==5.8.0", "transformers_version", "5.8.0"),
     ],
 )
 def test_single_lines(body, name, value):

@@ -26,7 +26,7 @@ _SHAPE = lazy(r"\d+|'[^']*'|\"[^\"]*\"|0x[0-9a-f]+")
 _OPEN_MESSAGE = lazy(
     r":\s*$|validation errors? for |CUDA error|HIP error|CUDA driver error|NCCL error|raised:\s*$|RuntimeError: \s*$"
     r"|^(?:AcceleratorError|torch\.\w*Error)|ncclUnhandled|DistBackendError|following operation failed"
-    r"|died because|ray::"
+    r"|died because|ray::|ACL stream|(?:OPS|HCCL|NPU) function error"
 )
 _MESSAGE_LINE = lazy(
     r"^(?:(?:CUDA|HIP) kernel errors might|For debugging consider passing|Compile with `TORCH_USE_\w+_DSA`"
@@ -34,6 +34,7 @@ _MESSAGE_LINE = lazy(
     r"|nccl\w+: |Set TORCH|You can suppress this exception|Exception raised from |frame #\d+:"
     r"|C\+\+ CapturedTraceback|Device-side assert|The actor (?:is dead|died)|Worker exit type"
     r"|(?:Repository|Entry|Revision) Not Found|Access to model|Cannot access (?:gated|the)|If you are trying to access"
+    r"|E[A-Z]\d{4}: |\[ERROR\] \d{4}-"
     r"|\(\w+ pid=\d+\)|The above exception was|During handling of the above|\[Original exception|Note: |Please )"
 )
 _NOT_A_TYPE = frozenset(

@@ -175,6 +175,8 @@ def _expand(paths: Sequence[str]) -> Iterator[str]:
 
 
 def _status(path: str) -> os.stat_result:
+    if not path:
+        raise InputError("''", "a log without a name; is a variable of the shell empty?")
     try:
         return os.stat(path)
     except OSError as error:

@@ -106,12 +106,14 @@ def test_damaged_utf16_is_counted(tmp_path: Path) -> None:
 def test_errors_stand_beside_what_can_be_read(tmp_path: Path) -> None:
     good = tmp_path / "good.log"
     good.write_bytes(LOG)
-    sources, errors = open_sources([str(tmp_path / "missing.log"), str(good), "bad\0name", str(tmp_path / "*.nothing")])
+    wrong = [str(tmp_path / "missing.log"), "bad\0name", str(tmp_path / "*.nothing"), ""]
+    sources, errors = open_sources([wrong[0], str(good), *wrong[1:]])
     assert [source.name for source in sources] == [str(good)]
     assert [(error.path, error.problem) for error in errors] == [
         (str(tmp_path / "missing.log"), "No such file or directory"),
         ("bad\0name", "a file name can't hold a null byte"),
         (str(tmp_path / "*.nothing"), "No such file or directory"),
+        ("''", "a log without a name; is a variable of the shell empty?"),
     ]
 
 
