@@ -7,6 +7,7 @@ pattern is kept only after the engine has made an equal one of it, and whatever 
 
 from __future__ import annotations
 
+import marshal
 import re
 import sys
 from collections.abc import Callable
@@ -15,14 +16,17 @@ from typing import Any
 
 from diagnoser import caching
 
-MOST_PATTERNS = 4_000
+MOST_PATTERNS = 600
+"""Patterns that are kept; when a run needs more, only those that it needed itself stay, and its own."""
 LONGEST_PATTERN = 1 << 15
 """Characters of a pattern that is kept."""
 
-_NAME = f"patterns-{sys.implementation.cache_tag}"
-_FORMAT = 1
+_FORMAT = 2
+_NAME = f"patterns-{sys.implementation.cache_tag}-{_FORMAT}"
 
-_kept: dict[tuple[str, int], tuple[Any, ...]] | None = None
+_kept: dict[tuple[str, int], bytes] | None = None
+"""Each packed by itself: unpacking hundreds that a run does not need would take longer than compiling a few."""
+_used: set[tuple[str, int]] = set()
 _new: set[tuple[str, int]] = set()
 
 
@@ -35,9 +39,12 @@ def compile_pattern(source: str, flags: int = 0) -> re.Pattern[str]:
     found = _kept.get(key)
     if found is not None:
         try:
-            return _loaded(source, found)
-        except (RuntimeError, TypeError, ValueError, OverflowError):  # damaged in a way that the checksum did not show
+            loaded = _loaded(source, marshal.loads(found))
+        except (RuntimeError, TypeError, ValueError, OverflowError, EOFError):  # in a way that no checksum showed
             del _kept[key]
+        else:
+            _used.add(key)
+            return loaded
     _new.add(key)
     return re.compile(source, flags)
 
@@ -45,16 +52,17 @@ def compile_pattern(source: str, flags: int = 0) -> re.Pattern[str]:
 def keep() -> None:
     """Keeps what this run has compiled for later ones."""
     kept = _kept or {}
+    if len(kept) + len(_new) > MOST_PATTERNS:
+        kept = {key: kept[key] for key in sorted(_used & kept.keys())[:MOST_PATTERNS]}
     room = MOST_PATTERNS - len(kept)
-    made = {key: _taken_apart(*key) for key in sorted(_new)[: max(0, room)] if len(key[0]) <= LONGEST_PATTERN}
+    made = {key: _taken_apart(*key) for key in sorted(_new)[:room] if len(key[0]) <= LONGEST_PATTERN}
     _new.clear()
-    found = {key: parts for key, parts in made.items() if parts is not None}
+    found = {key: marshal.dumps(parts, caching.MARSHAL_VERSION) for key, parts in made.items() if parts is not None}
     if found and caching.directory() is not None:
-        kept |= found
-        caching.keep(_NAME, _key(), kept)
+        caching.keep(_NAME, _key(), {**kept, **found})
 
 
-def _read() -> dict[tuple[str, int], tuple[Any, ...]]:
+def _read() -> dict[tuple[str, int], bytes]:
     found = caching.read(_NAME, _key())
     return found if isinstance(found, dict) else {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 def forget() -> None:
     precompiled._kept = None
     precompiled._new.clear()
+    precompiled._used.clear()
 
 
 def cache_file(place: Path) -> Path:
@@ -111,9 +113,23 @@ def test_a_damaged_file_is_not_believed(own_cache: Path, at: int) -> None:
     [(32, b"\xff" * 8, 0, (), (None,)), (32, b"123", 0, (), (None,)), (32, b"", 0, (), ()), (), ("x",) * 5],
 )
 def test_code_that_the_engine_refuses_is_compiled_anew(own_cache: Path, parts: tuple[object, ...]) -> None:
-    caching.keep(precompiled._NAME, precompiled._key(), {("a+", 0): parts})
+    for kept in (marshal.dumps(parts), marshal.dumps(parts)[:-1], b"", parts):
+        caching.keep(precompiled._NAME, precompiled._key(), {("a+", 0): kept})
+        forget()
 
-    assert precompiled.compile_pattern("a+") == re.compile("a+")
+        assert precompiled.compile_pattern("a+") == re.compile("a+")
+
+
+def test_what_no_run_needs_any_more_goes_when_there_is_no_room(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precompiled, "MOST_PATTERNS", 4)
+    kept = []
+    for needed in ("abcd", "ab", "ae", "fghijk", "a"):
+        for source in needed:
+            precompiled.compile_pattern(source)
+        precompiled.keep()
+        forget()
+        kept.append("".join(sorted(source for source, _ in precompiled._read())))
+    assert kept == ["abcd", "abcd", "ae", "fghi", "a"]
 
 
 def test_what_another_user_could_have_written_is_not_read(own_cache: Path) -> None:
