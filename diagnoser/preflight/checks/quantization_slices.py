@@ -13,6 +13,8 @@ from diagnoser.preflight.numbers import divisors, in_words
 from diagnoser.preflight.shapes import attention_output_width, group_size, refined_block, split_widths
 from diagnoser.preflight.versions import at_least
 
+_ONE_SCALE = "A group shares one scale, so it can't be cut between ranks."
+
 
 def check_blocks(case: Case) -> Iterator[Finding]:
     """FP8 weights in blocks: linears (validate_fp8_block_shape) and routed experts (fused_moe/oracle/fp8.py)."""
@@ -67,28 +69,39 @@ def _row_inputs(case: Case) -> dict[str, int]:
 
 
 def _linear_blocks(case: Case, size: int) -> Iterator[Finding]:
-    name, tp = "quantization-linear-blocks", case.deployment.tp
+    assert case.moe is not None
+    if case.moe.model_type.startswith("deepseek_v4"):
+        return  # this model pads its shared expert
+    why = (
+        "Each rank needs whole blocks, because a block has one scale. Expert parallelism does not help: these layers "
+        "stay tensor-parallel."
+    )
+    more = "More data parallelism instead of tensor parallelism keeps the slices large."
+    name, rule = "quantization-linear-blocks", "quantization-fp8-block-linear"
+    yield from _whole_slices(case, (name, rule), (f"FP8 blocks of {size}", "block", size), why, more)
+
+
+def _whole_slices(
+    case: Case, about: tuple[str, str], unit: tuple[str, str, int], why: str, *more: str
+) -> Iterator[Finding]:
+    """Whether what each rank gets of layers that are cut along their input holds whole units with one scale each.
+
+    `about` is the check's name and the rule that explains the crash; `unit` its words, its name among the inputs, and
+    its size in weights; `more` are steps besides those to other tensor-parallel sizes.
+    """
+    (name, rule), (words, key, size), tp = about, unit, case.deployment.tp
     if tp == 1:
         return
-    if case.moe is not None and case.moe.model_type.startswith("deepseek_v4"):
-        return  # this model pads its shared expert
     parts = _row_inputs(case)
     odd = {field: part for field, part in parts.items() if part % size}
-    inputs = {**{f"{field} per rank": part for field, part in parts.items()}, "block": size}
-    if not odd:
-        if parts:
-            yield ok(name, f"Every slice of TP {tp} holds whole FP8 blocks of {size}", inputs)
-        return
-    text = in_words([f"{field} {part}" for field, part in odd.items()], "and")
-    yield error(
-        name,
-        "quantization-fp8-block-linear",
-        f"Slices of TP {tp} are not whole FP8 blocks of {size}: {text}",
-        "Each rank needs whole blocks, because a block has one scale. Expert parallelism does not help: these layers "
-        "stay tensor-parallel.",
-        inputs,
-        [*tensor_steps(case), "More data parallelism instead of tensor parallelism keeps the slices large."],
-    )
+    inputs = {**{f"{field} per rank": part for field, part in parts.items()}, key: size}
+    if odd:
+        text = in_words([f"{field} {part}" for field, part in odd.items()], "and")
+        yield error(
+            name, rule, f"Slices of TP {tp} are not whole {words}: {text}", why, inputs, [*tensor_steps(case), *more]
+        )
+    elif parts:
+        yield ok(name, f"Every slice of TP {tp} holds whole {words}", inputs)
 
 
 def _expert_blocks(case: Case, block_n: int, block_k: int) -> Iterator[Finding]:
@@ -145,30 +158,11 @@ def check_groups(case: Case) -> Iterator[Finding]:
     method = method_of(case) or ""
     if method in ("mxfp4", "gpt_oss_mxfp4"):
         return  # padded
-    if case.deployment.tp > 1:
-        yield from _linear_groups(case, group)
+    name, rule = "quantization-linear-groups", "quantization-group-size-vs-tp"
+    unit = (f"groups of {group}", "group size", group)
+    yield from _whole_slices(case, (name, rule), unit, _ONE_SCALE)
     if case.moe.is_moe and case.moe.expert_width:
         yield from _expert_groups(case, group, method)
-
-
-def _linear_groups(case: Case, group: int) -> Iterator[Finding]:
-    name, tp = "quantization-linear-groups", case.deployment.tp
-    parts = _row_inputs(case)
-    odd = {field: part for field, part in parts.items() if part % group}
-    inputs = {**{f"{field} per rank": part for field, part in parts.items()}, "group size": group}
-    if not odd:
-        if parts:
-            yield ok(name, f"Every slice of TP {tp} holds whole groups of {group}", inputs)
-        return
-    text = in_words([f"{field} {part}" for field, part in odd.items()], "and")
-    yield error(
-        name,
-        "quantization-group-size-vs-tp",
-        f"Slices of TP {tp} are not whole groups of {group}: {text}",
-        "A group shares one scale, so it can't be cut between ranks.",
-        inputs,
-        tensor_steps(case),
-    )
 
 
 def _expert_groups(case: Case, group: int, method: str) -> Iterator[Finding]:
@@ -199,7 +193,7 @@ def _expert_groups(case: Case, group: int, method: str) -> Iterator[Finding]:
         name,
         "quantization-moe-group-vs-tp" if method == "compressed-tensors" else "quantization-wna16-kernel-block",
         f"The expert slice of {part} is no whole number of quantization groups of {group}",
-        "A group shares one scale, so it can't be cut between ranks.",
+        _ONE_SCALE,
         inputs,
         [
             step(case, "Give whole experts to ranks; their width is then not cut.", enable_expert_parallel=True),
