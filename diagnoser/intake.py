@@ -1,7 +1,7 @@
 """The first half of the flow: raw lines of any number of sources in, blocks out.
 
 Holds what is kept per source (its prefixes, its streams, its open blocks, the last time it printed), so that the
-sources of a run can be taken in one after the other, side by side, or in another process.
+sources of a run can be taken in one after the other or side by side.
 """
 
 from __future__ import annotations

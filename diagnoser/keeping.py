@@ -43,7 +43,7 @@ class Kept:
 
 
 class Failures:
-    """All that are kept; iterating gives them in the order in which they came."""
+    """All that are kept."""
 
     def __init__(self) -> None:
         self.dropped = 0

@@ -12,7 +12,7 @@ from diagnoser.digits import zeroed
 from diagnoser.envelopes import Known, Meaning
 from diagnoser.model import LogRecord, RawLine
 from diagnoser.parsers import Assembler, Block
-from diagnoser.records import NamedTuple
+from diagnoser.records import NamedTuple, new
 from diagnoser.repeats import Shape, Shapes, without_numbers
 from diagnoser.streams import StreamKey
 
@@ -23,8 +23,6 @@ _LONGEST = 1024
 """Characters of a text whose shape is kept in a lane."""
 _JOINED = "vllm"
 """A format whose lines may belong to the record before them."""
-
-_new = tuple.__new__  # the constructor of a NamedTuple is written in Python
 
 
 class Held(NamedTuple):
@@ -83,7 +81,7 @@ class OpenStream:
             if version == shapes.version and shapes.marks_nothing(shape, body, order):
                 shape.again(1, order)
             else:
-                done = (_new(Block, ((before.record(),), order, 0)),)
+                done = (new(Block, ((before.record(),), order, 0)),)
         self.held = held
         self.latest = held.order
         return done
@@ -141,7 +139,7 @@ class Lane:
             if len(self._shapes) >= _MOST_SHAPES:
                 self._shapes.clear()
             self._shapes[key] = shape
-        return _new(Held, (self, shape, shapes.version, order, time, body, raw[1], raw[2]))
+        return new(Held, (self, shape, shapes.version, order, time, body, raw[1], raw[2]))
 
 
 def _is_another(held: Held, before: Held) -> bool:

@@ -12,7 +12,8 @@ from typing import Literal
 
 from diagnoser.lazy import lazy
 from diagnoser.model import LogRecord, Process
-from diagnoser.records import NamedTuple
+from diagnoser.model.words import LOUD
+from diagnoser.records import NamedTuple, new
 
 MomentKind = Literal["start", "ready", "served", "refused", "stop", "down"]
 
@@ -63,8 +64,6 @@ ALL: Kinds = (
 )
 
 
-_new = tuple.__new__  # the constructor of a NamedTuple is written in Python
-_LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
 _MOST_RECORDS = 50
 _QUOTE = lazy("[\\'\"`{\u201c]")
 """Behind one of these stands what somebody else wrote: a prompt in a request's line may hold any text."""
@@ -86,7 +85,7 @@ def moments_of(records: Sequence[LogRecord], order: int, kinds: Kinds = ALL) -> 
 
     The text of an error, and a traceback, may quote anything; only Ctrl-C ends a traceback and is a moment.
     """
-    if records[0].level in _LOUD:
+    if records[0].level in LOUD:
         return []
     if len(records) == 1:
         only = moment_of(records[0], order, kinds)
@@ -102,7 +101,7 @@ def moment_of(record: LogRecord, order: int, kinds: Kinds = ALL) -> Moment | Non
     if kind is None:
         return None
     body, process = record.body[:200], record.process
-    return _new(Moment, (kind, order, record.source, record.line, record.time, process, body))
+    return new(Moment, (kind, order, record.source, record.line, record.time, process, body))
 
 
 def marked_by(body: str, kinds: Kinds = ALL) -> MomentKind | None:

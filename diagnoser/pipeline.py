@@ -27,6 +27,7 @@ from diagnoser.model import (
     SourceInfo,
     ToolInfo,
 )
+from diagnoser.model.words import LOUD
 from diagnoser.parsers import Block, Excess, failures
 from diagnoser.parsers.messages import message_of, text_of
 from diagnoser.peers import with_peers
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 MAX_HITS = 64
 """Records kept for one log condition."""
-_LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
 
 
 class Analysis(NamedTuple):
@@ -122,9 +122,7 @@ class Pipeline:
             Case(failure := kept.counted(), tuple(self._match(failure, kept.records)), kept.marks)
             for kept in self._failures.all
         ]
-        cases = [
-            case for case in cases if case.matches or case.failure.kind != "message" or case.failure.level in _LOUD
-        ]
+        cases = [case for case in cases if case.matches or case.failure.kind != "message" or case.failure.level in LOUD]
         quoted = quotations(cases, self.catalogue.rules, self._shapes.run_of)
         cases += [Case(failure, tuple(self._match(failure))) for failure in quoted]
         notes: tuple[str, ...] = ()
@@ -179,8 +177,8 @@ class Pipeline:
         first, text = block.records[0], text_of(block)
         shape = self._shapes.of(first, block.order, text)
         if shape.settled or (shape.watched and frozenset(self.catalogue.scan(text)) == shape.hits):
-            if shape.kinds and not (shape.only_ready and self._shapes.ready_run == self._shapes.run_of(block.order)):
-                self._moments_of(block, shape.kinds)
+            if kinds := self._shapes.kinds_left(shape, block.order):
+                self._moments_of(block, kinds)
             shape.again(first.repeated, block.order)
             return
         marked = self._moments_of(block)
@@ -221,7 +219,7 @@ class Pipeline:
     def _kept(self, block: Block, text: str, found: list[Failure], hits: Sequence["LogHit"]) -> list[Kept]:
         """Keeps what a block reports: the failures found in it, or its message; as far as there is room."""
         marks = frozenset(hit[0] for hit in hits if self.catalogue.stands_alone(hit))
-        if not found and (block.records[0].level in _LOUD or marks):
+        if not found and (block.records[0].level in LOUD or marks):
             found.append(message_of(block, text))
         return [kept for failure in found if (kept := self._keep(failure, marks, block)) is not None]
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+new = tuple.__new__
+"""Makes a named tuple, `new(Point, (x, y))`, without checks and without the call in Python that its constructor is."""
+
 if TYPE_CHECKING or sys.version_info >= (3, 14):  # there the types of fields are no longer in a class's body
     from typing import NamedTuple as NamedTuple
 else:

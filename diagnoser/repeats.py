@@ -94,7 +94,7 @@ class Shapes:
 
     def of(self, record: LogRecord, order: int, text: str) -> Shape:
         """The shape of a block with this text and this first record."""
-        label = record.level, short_key(without_numbers(text, record.level))
+        label = _label(record.level, text)
         key = self.run_of(order), record.source, record.process, label
         shape = self._known.get(key)
         if shape is None:
@@ -116,17 +116,19 @@ class Shapes:
 
     def settled(self, source: str, process: Process, level: str | None, text: str, order: int) -> Shape | None:
         """The shape of a block of one record, if enough were looked at."""
-        label = level, short_key(without_numbers(text, level))
+        label = _label(level, text)
         shape = self._known.get((self.run_of(order), source, process, label))
         if shape is None:
             return self._settled_silent(label)
         return shape if shape.settled else None
 
+    def kinds_left(self, shape: Shape, order: int) -> Kinds:
+        """The moments that a block of the reading order `order` may mark and that are not known yet."""
+        return () if shape.only_ready and self.ready_run == self.run_of(order) else shape.kinds
+
     def marks_nothing(self, shape: Shape, body: str, order: int) -> bool:
         """Whether a settled block of one record, of the reading order `order`, marks no moment that is not known."""
-        if not shape.kinds or (shape.only_ready and self.ready_run == self.run_of(order)):
-            return True
-        return marked_by(body, shape.kinds) is None
+        return marked_by(body, self.kinds_left(shape, order)) is None
 
     def _settled_silent(self, label: object) -> Shape | None:
         """What all processes share, once enough were looked at; it is not changed any more."""
@@ -138,6 +140,11 @@ class Shapes:
         self._known.clear()
         self._silent.clear()
         self.version += 1
+
+
+def _label(level: str | None, text: str) -> object:
+    """What blocks of one shape have in common, whoever wrote them."""
+    return level, short_key(without_numbers(text, level))
 
 
 def without_numbers(text: str, level: str | None) -> bytes:

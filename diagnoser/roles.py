@@ -10,13 +10,13 @@ from typing import Literal
 from diagnoser.fingerprints import fingerprint
 from diagnoser.lazy import lazy
 from diagnoser.model import CONFIDENCES, Failure, Match, Rule
+from diagnoser.model.words import LOUD
 from diagnoser.records import NamedTuple
 
 Part = Literal["candidate", "wrapper", "symptom", "noise", "client"]
 
 DEPTHS = {"Worker": 5, "EngineCore": 4, "DPCoordinator": 3, "APIServer": 2, "launcher": 1, "raylet": 1}
 """Deeper processes fail first: a worker's failure surfaces in the engine core, then in the API server."""
-_LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
 _THREADED = (
     "Exception in thread",
     "Exception ignored",
@@ -65,7 +65,7 @@ class Played(NamedTuple):
 def play(case: Case, rules: Mapping[str, Rule]) -> Played:
     """Decides the part of one failure."""
     failure, matches, marks = case
-    loud = failure.level is None or failure.level in _LOUD
+    loud = failure.level is None or failure.level in LOUD
     chosen, part, deciding = _choose(failure, matches, rules)
     soft = part == "candidate" and any(match.role == "wrapper" and match.exception == chosen for match in matches)
     if failure.exceptions:

@@ -152,6 +152,9 @@ FOREIGN = (
 )
 """A record of vLLM or the frame of a traceback: what no program writes for itself behind a prefix of its own."""
 
+HEADER_OR_FOREIGN = rf"Traceback \(most recent call last\)|{FOREIGN}"
+"""The same, or the first line of a traceback."""
+
 LEVELS = {
     "D": "DEBUG", "I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL", "C": "CRITICAL",
     "TRACE": "DEBUG", "DEBUG": "DEBUG", "INFO": "INFO", "INFORMATION": "INFO", "NOTICE": "INFO",

@@ -8,7 +8,7 @@ parsing it.
 from diagnoser.digits import zeroed
 from diagnoser.lazy import lazy
 from diagnoser.model import LogRecord, Process
-from diagnoser.records import NamedTuple
+from diagnoser.records import NamedTuple, new
 
 _REMEMBERED = 4096
 """Prefixes that are remembered at most; then all are forgotten."""
@@ -34,7 +34,6 @@ _QUOTED_HEADS = ("{", "[", '"', "'", "data: ", "Prompt: ")
 
 _BLANKS = " " * 10
 
-_new = tuple.__new__
 
 
 class Meaning(NamedTuple):
@@ -60,7 +59,7 @@ class Known(NamedTuple):
     def record(self, source: str, number: int) -> LogRecord:
         """The line's record."""
         (process, level, site, name, outer, prefixed, _), time, body = self
-        return _new(LogRecord, (body, source, number, process, time, level, site, name, 1, prefixed, outer))
+        return new(LogRecord, (body, source, number, process, time, level, site, name, 1, prefixed, outer))
 
 
 class _Layout(NamedTuple):
@@ -114,7 +113,7 @@ class Memory:
                     return None
                 if meaning.format == _BRACKETED and body.startswith(_LEVELS):  # before these it is vLLM's custom prefix
                     return None
-                return _new(Known, (meaning, time, body))
+                return new(Known, (meaning, time, body))
         blanks = text.find("  ", 0, _REACH)
         if blanks < 0:
             return None
@@ -123,7 +122,7 @@ class Memory:
                 return None
             if text.lstrip(" ")[:1].isdigit():  # it may be a line number
                 return None
-            return _new(Known, (self._plain, None, text))
+            return new(Known, (self._plain, None, text))
         written = self._writers.get(text[:blanks])
         if written is None:
             return None
@@ -134,7 +133,7 @@ class Memory:
                 return None
         elif not body.startswith("  ") or body[2:3] in _NOT_INDENTED_TEXT or not is_clean(body):
             return None
-        return _new(Known, (written, None, body))
+        return new(Known, (written, None, body))
 
     def _at_another_time(self, head: str) -> tuple[Meaning, str | None] | None:
         """What a prefix means that came before, but with another time in it; noted for the lines that follow."""

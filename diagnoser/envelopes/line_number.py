@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 
-from diagnoser.envelopes._base import DIGITS, FOREIGN, Envelope, Peeling
-
-_HEADER = re.escape("Traceback (most recent call last)")
+from diagnoser.envelopes._base import DIGITS, HEADER_OR_FOREIGN, Envelope, Peeling
 
 
 def peel_line_number(match: re.Match[str], peeling: Peeling) -> bool | None:
@@ -27,7 +25,7 @@ ENVELOPE = Envelope(
     pattern=r"(?P<key>) {0,7}\d{1,7}[ \t](?=\S| {2,40}\S)",
     peel=peel_line_number,
     confirm=True,
-    shown_by=rf"{_HEADER}|{FOREIGN}",
+    shown_by=HEADER_OR_FOREIGN,
     samples=(
         "    404 (EngineCore pid=43) ERROR 03-14 10:20:30 [core.py:842] boom",
         "   17\tTraceback (most recent call last):",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-from diagnoser.envelopes._base import FOREIGN, Envelope, Peeling
-
-_HEADER = re.escape("Traceback (most recent call last)")
+from diagnoser.envelopes._base import HEADER_OR_FOREIGN, Envelope, Peeling
 
 
 def peel_numbered_label(match: re.Match[str], peeling: Peeling) -> bool | None:
@@ -26,7 +24,7 @@ ENVELOPE = Envelope(
     pattern=r"(?P<key>(?:\[\d{1,5}\] ){1,3})",
     peel=peel_numbered_label,
     confirm=True,
-    shown_by=rf"{_HEADER}|{FOREIGN}",
+    shown_by=HEADER_OR_FOREIGN,
     samples=(
         "[0] Traceback (most recent call last):",
         '[1] [0]   File "/opt/venv/lib/python3.12/site-packages/pkg/a.py", line 3, in load',

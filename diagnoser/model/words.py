@@ -17,3 +17,5 @@ FindingStatus = Literal["ok", "warning", "error", "skipped"]
 
 CONFIDENCES: tuple[Confidence, ...] = ("certain", "likely", "possible")
 """Best first."""
+LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
+"""Levels of records that report a failure."""

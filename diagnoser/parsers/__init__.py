@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from diagnoser.fingerprints import fingerprint
 from diagnoser.model import ExceptionInfo, Failure, Frame, LogRecord, Process
+from diagnoser.model.words import LOUD
 from diagnoser.parsers import lines, native, python
 from diagnoser.parsers.blocks import Assembler, Block
 from diagnoser.parsers.excess import Excess
@@ -16,7 +17,6 @@ from diagnoser.processes import parse_process_name
 
 __all__ = ["Assembler", "Block", "Excess", "failures"]
 
-_LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
 
 
 def failures(block: Block) -> list[Failure]:
@@ -32,7 +32,7 @@ def failures(block: Block) -> list[Failure]:
     found = native.parse(body)
     if found is not None:
         return [_from_native(found, block)]
-    if (first.level is None or first.level in _LOUD) and lines.is_exception_line(first.body.strip()):
+    if (first.level is None or first.level in LOUD) and lines.is_exception_line(first.body.strip()):
         return [_from_chain(_bare_exception(body), block)]
     return []
 
@@ -41,7 +41,7 @@ def _may_fail(records: tuple[LogRecord, ...]) -> bool:
     if len(records) > 1:
         return True
     first = records[0]
-    return first.level is None or first.level in _LOUD or lines.HEADER in first.body or dump_of(first.body) is not None
+    return first.level is None or first.level in LOUD or lines.HEADER in first.body or dump_of(first.body) is not None
 
 
 def _bare_exception(body: list[lines.Line]) -> python.Chain:

@@ -14,7 +14,7 @@ from diagnoser.parsers.lines import CAUSE_SENTENCE, CONTEXT_SENTENCE, EXCEPTION_
 from diagnoser.parsers.python import looks_like_traceback
 from diagnoser.parsers.ray import RAY_HEADER
 from diagnoser.parsers.shapes import Shape, dump_of
-from diagnoser.records import NamedTuple
+from diagnoser.records import NamedTuple, new
 
 MAX_LINES = 20_000
 """Lines kept of one block: its first and its last halves stay when there are more."""
@@ -51,7 +51,6 @@ class Block(NamedTuple):
     """Lines dropped from the middle."""
 
 
-_new = tuple.__new__  # the constructor of a NamedTuple is written in Python
 
 
 class Assembler:
@@ -246,7 +245,7 @@ class Assembler:
         self._blanks = []
         if not self._records:
             return []
-        done = [_new(Block, (tuple(self._records), self._order, self._cut))]
+        done = [new(Block, (tuple(self._records), self._order, self._cut))]
         self._records, self._cut, self._key, self._shape, self._state, self._dump = [], 0, None, None, "", None
         return done
 
